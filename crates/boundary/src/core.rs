@@ -1,0 +1,839 @@
+//! [`Boundary`]: the state of one region's boundaries and the order of what happens in a tick.
+
+use crate::audience::Introductions;
+use crate::aura_collision::{Call, strongest_call};
+use crate::boundary_traversal::{destination, island};
+use crate::buffers::Buffers;
+use crate::cluster::ClusterFinder;
+use crate::config::{BoundaryConfig, Policy};
+use crate::geometry::AuraGeometry;
+use crate::handover::{Arrival, HandoverLedger};
+use crate::lifecycle::{LifeState, Transition, change};
+use crate::naive;
+use crate::nursery::{Ghost, Nursery, view_of};
+use crate::projection::{
+    Track, object_boundary_create, object_boundary_exit, object_boundary_update, state_at,
+    touched_boundaries,
+};
+use crate::remote_auras::{AuraIndex, RemoteAura, RemoteAuras};
+use crate::tolerance_watch::{ExceededTolerances, ToleranceWatch};
+use crate::view::{Bodies, BodyView};
+use domain::{
+    Body, BodyId, Cluster, Epoch, Rect, RegionId, RegionMap, RegionMapError, SimTime, Tick,
+};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use wire::{AuraDelete, AuraUpsert, ClusterKey, Envelope, HandoverCause, Member, Message, Offer, Unborn};
+
+/// How often the island test runs with size `safe`. It frees bodies from a host they have left; nothing depends on its haste.
+const ISLAND_TEST_TICKS: u64 = 4;
+
+/// A cluster that leaves: the region takes the bodies out of its world and gives them to [`Boundary::offer`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Departure {
+    /// The new owner.
+    pub to: RegionId,
+    /// Why.
+    pub cause: HandoverCause,
+    /// Which bodies, ascending, and their ownership under the new owner.
+    pub members: Vec<(BodyId, Member)>,
+    /// Announced spawns that go along.
+    pub unborn: Vec<Unborn>,
+}
+
+/// Something a driver may want to know.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BoundaryEvent {
+    /// A step in a body's life.
+    Transition(Transition),
+}
+
+/// One region's boundaries under the policies `aura` and `naive`.
+///
+/// Feed it with [`handle_envelope`](Self::handle_envelope), [`handle_frame`](Self::handle_frame), [`after_step`](Self::after_step); command it with
+/// [`adopt`](Self::adopt), [`announce`](Self::announce), [`offer`](Self::offer), [`arrived`](Self::arrived); drain it with
+/// [`flush`](Self::flush), [`take_arrivals`](Self::take_arrivals), [`poll_event`](Self::poll_event).
+#[derive(Clone, Debug)]
+pub struct Boundary {
+    me: RegionId,
+    map: RegionMap,
+    config: BoundaryConfig,
+    geometry: AuraGeometry,
+    tracks: FxHashMap<BodyId, Track>,
+    projecting: BTreeSet<BodyId>,
+    // Created since the last step: not yet classified.
+    fresh: Vec<BodyId>,
+    remote: RemoteAuras,
+    nursery: Nursery,
+    introductions: Introductions,
+    // Every region is every other's neighbour: nobody needs an introduction.
+    all_neighbours: bool,
+    ledger: HandoverLedger,
+    arrivals: VecDeque<Arrival>,
+    buffers: Buffers,
+    watch: ToleranceWatch,
+    // Regions whose answer we await after a restart, and what arrived meanwhile.
+    awaiting: BTreeSet<RegionId>,
+    deferred: Vec<Arrival>,
+    events: VecDeque<BoundaryEvent>,
+    tracing: bool,
+}
+
+/// What of a boundary must outlive a crash. Remote auras are told again by their owners.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BoundarySnapshot {
+    /// When it was taken.
+    pub tick: Tick,
+    tracks: BTreeMap<BodyId, Track>,
+    nursery: Nursery,
+    ledger: HandoverLedger,
+    arrivals: Vec<Arrival>,
+}
+
+impl Boundary {
+    /// The boundaries of region `me`. Refuses a map whose regions are too small for the auras. `snapshots`: servers take
+    /// snapshots, so handovers are remembered until covered.
+    pub fn new(
+        me: RegionId,
+        map: RegionMap,
+        config: BoundaryConfig,
+        snapshots: bool,
+    ) -> Result<Self, RegionMapError> {
+        let geometry = AuraGeometry::of(&config);
+        if config.policy == Policy::Aura {
+            map.check_size(geometry.smallest_region_m())?;
+        }
+        let all_neighbours = map
+            .regions()
+            .all(|region| map.neighbours(region).len() + 1 == map.len());
+        Ok(Self {
+            me,
+            map,
+            config,
+            geometry,
+            tracks: FxHashMap::default(),
+            projecting: BTreeSet::new(),
+            fresh: Vec::new(),
+            remote: RemoteAuras::default(),
+            nursery: Nursery::new(),
+            introductions: Introductions::default(),
+            all_neighbours,
+            ledger: HandoverLedger::new(snapshots),
+            arrivals: VecDeque::new(),
+            buffers: Buffers::default(),
+            watch: ToleranceWatch::default(),
+            awaiting: BTreeSet::new(),
+            deferred: Vec::new(),
+            events: VecDeque::new(),
+            tracing: false,
+        })
+    }
+
+    /// Report every step of every body's life from now on.
+    pub fn trace(&mut self) {
+        self.tracing = true;
+    }
+
+    // ── commands ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// A body of the scene's start, or a newborn, is ours.
+    pub fn adopt(&mut self, tick: Tick, body: BodyId) {
+        let ghost = self.nursery.remove(&body);
+        let since = ghost.as_ref().map(|ghost| ghost.first);
+        let mut track = Track::new(Epoch(0), LifeState::Injected, since);
+        if let Some(ghost) = ghost {
+            track.audience = ghost.audience;
+        }
+        self.report(tick, body, None, LifeState::Injected);
+        self.ledger.learn(body, Epoch(0));
+        self.tracks.insert(body, track);
+        self.fresh.push(body);
+    }
+
+    /// A body is to be born here. Says whether at once; if not, it is announced and comes out of [`Self::take_births`].
+    pub fn announce(&mut self, tick: Tick, body: &Body) -> bool {
+        if self.config.policy != Policy::Aura || self.map.len() == 1 {
+            return true;
+        }
+        let view = view_of(body);
+        let near = !self.boundaries_near(&view).is_empty() || !self.home().contains(&view.ground);
+        if !near && !self.is_touched(&view, tick) {
+            return true;
+        }
+        let ghost = Ghost {
+            body: body.clone(),
+            since: tick,
+            first: tick,
+            audience: Vec::new(),
+        };
+        self.nursery.insert(body.id, ghost);
+        false
+    }
+
+    /// Announced spawns whose time has come; the region creates them and calls [`Self::adopt`].
+    pub fn take_births(&mut self, tick: Tick) -> Vec<Body> {
+        if self.nursery.is_empty() {
+            return Vec::new();
+        }
+        let index = AuraIndex::build(&self.remote, &self.geometry, tick);
+        self.nursery
+            .values()
+            .filter(|ghost| {
+                let mut called = false;
+                index.for_each_touched(&ghost.view(), |_, _, _| called = true);
+                ghost.is_due(tick, self.geometry.announce_ticks, called)
+            })
+            .map(|ghost| ghost.body.clone())
+            .collect()
+    }
+
+    /// A body was removed from the world by a user.
+    pub fn removed(&mut self, tick: Tick, body: BodyId) {
+        self.nursery.remove(&body);
+        if let Some(track) = self.tracks.remove(&body) {
+            self.projecting.remove(&body);
+            self.report(tick, body, Some(track.state), LifeState::Destroyed);
+            self.withdraw(body, track.epoch, &track.audience, tick, None);
+        }
+    }
+
+    /// A cluster has been taken out of the world after this tick: send it.
+    pub fn offer(&mut self, tick: Tick, departure: Departure, cluster: Cluster) -> Offer {
+        let offer = Offer {
+            handover: self.ledger.number(departure.to),
+            tick,
+            cause: departure.cause,
+            members: departure.members.into_iter().map(|(_, member)| member).collect(),
+            cluster,
+            unborn: departure.unborn,
+        };
+        self.ledger.offered(departure.to, tick, offer.clone());
+        self.buffers.migrate(departure.to, offer.clone());
+        offer
+    }
+
+    /// An arrival has been put into the world.
+    pub fn arrived(&mut self, tick: Tick, arrival: &Arrival) {
+        let offer = &arrival.offer;
+        for (body, member) in offer.cluster.bodies.iter().zip(&offer.members) {
+            // The old owner's aura of it, and any older news, is void.
+            self.remote.forget_body(body.id, Epoch(member.epoch.0 - 1), tick.max(offer.tick));
+            let mut track = Track::new(member.epoch, LifeState::Received, member.projecting_since);
+            self.report(tick, body.id, None, LifeState::Received);
+            self.change_state(&mut track, body.id, LifeState::Injected, tick);
+            self.tracks.insert(body.id, track);
+            self.fresh.push(body.id);
+        }
+        for unborn in &offer.unborn {
+            let ghost = Ghost {
+                body: unborn.body.clone(),
+                since: tick,
+                first: unborn.since,
+                audience: Vec::new(),
+            };
+            self.nursery.insert(unborn.body.id, ghost);
+        }
+    }
+
+    // ── input ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// A frame of the server begins.
+    pub fn handle_frame(&mut self, now: SimTime) {
+        self.watch.frame(now, &self.config.tolerances);
+    }
+
+    /// Something another region said has arrived. `tick` is our latest completed tick.
+    pub fn handle_envelope(&mut self, arrived_at: SimTime, tick: Tick, envelope: Envelope) {
+        let Envelope { from, sent_at, messages, .. } = envelope;
+        self.watch.envelope(arrived_at, sent_at, &self.config.tolerances);
+        for message in messages {
+            self.handle(tick, from, message);
+        }
+    }
+
+    fn handle(&mut self, tick: Tick, from: RegionId, message: Message) {
+        match message {
+            Message::AuraUpsert(upsert) => self.hear_of(from, &upsert),
+            Message::AuraDelete(delete) => {
+                self.remote.delete(&delete, self.me, self.patience_ticks());
+            }
+            Message::Offer(offer) => self.receive(Arrival { from, offer }),
+            Message::Accept { handover } => {
+                if self.ledger.accepted(from, handover) {
+                    self.buffers.say(from, Message::Release { handover });
+                }
+            }
+            Message::Release { handover } => self.ledger.released(from, handover),
+            Message::Introduce { visitors } => self.introductions.hear(from, visitors),
+            Message::SnapshotCovers { tick, upto } => self.ledger.covered(from, tick, upto),
+            Message::Restarted { snapshot } => self.peer_restarted(tick, from, snapshot),
+            Message::Recovery { taken } => self.peer_answered(from, &taken),
+        }
+    }
+
+    fn hear_of(&mut self, from: RegionId, upsert: &AuraUpsert) {
+        if !self.tracks.contains_key(&upsert.body) && !self.nursery.contains_key(&upsert.body) {
+            self.remote.upsert(from, upsert);
+        }
+    }
+
+    fn receive(&mut self, arrival: Arrival) {
+        if !self.awaiting.is_empty() {
+            self.deferred.push(arrival);
+            return;
+        }
+        let Arrival { from, mut offer } = arrival;
+        let handover = offer.handover;
+        offer.unborn.retain(|unborn| {
+            let id = unborn.body.id;
+            !self.nursery.contains_key(&id) && self.ledger.known(id).is_none()
+        });
+        if let Some(offer) = self.ledger.receive(from, offer) {
+            self.arrivals.push_back(Arrival { from, offer });
+        }
+        self.buffers.say(from, Message::Accept { handover });
+    }
+
+    // ── a tick ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// The world has been stepped to `tick`: who leaves, who projects. The order is the thesis's: what is called
+    /// away does not project any more.
+    pub fn after_step(&mut self, tick: Tick, bodies: &impl Bodies) -> Vec<Departure> {
+        if self.map.len() == 1 {
+            self.fresh.clear();
+            return Vec::new();
+        }
+        if self.config.policy == Policy::Naive {
+            return self.naive_crossings(tick, bodies);
+        }
+        self.remote.expire(tick);
+        self.classify(tick, bodies);
+        let departures = self.find_departures(tick, bodies);
+        self.update_auras(tick, bodies);
+        self.introduce();
+        self.repeat_offers(tick);
+        departures
+    }
+
+    /// Which bodies have entered or left a trigger boundary (OBC, OBE), and their states.
+    fn classify(&mut self, tick: Tick, bodies: &impl Bodies) {
+        let mut near: Vec<BodyId> = std::mem::take(&mut self.fresh);
+        bodies.not_within(&self.home().grown(-self.geometry.trigger_depth_m), &mut near);
+        near.extend(&self.projecting);
+        near.sort_unstable();
+        near.dedup();
+        for id in near {
+            let (Some(view), Some(mut track)) = (bodies.view(id), self.tracks.remove(&id)) else {
+                continue;
+            };
+            self.watch.speed(view.speed, &mut track.too_fast, &self.config.tolerances);
+            self.place(tick, &view, &mut track);
+            self.tracks.insert(id, track);
+        }
+    }
+
+    fn place(&mut self, tick: Tick, view: &BodyView, track: &mut Track) {
+        let touched = self.boundaries_near(view);
+        let left: Vec<_> = track
+            .boundaries
+            .iter()
+            .copied()
+            .filter(|boundary| !touched.contains(boundary))
+            .collect();
+        for boundary in left {
+            object_boundary_exit(track, boundary);
+        }
+        for boundary in &touched {
+            object_boundary_create(track, *boundary, tick);
+        }
+        let state = state_at(&view.ground, &self.home(), &track.boundaries);
+        self.change_state(track, view.id, state, tick);
+        if state.projects() {
+            track.since.get_or_insert(tick);
+            self.projecting.insert(view.id);
+        } else {
+            self.projecting.remove(&view.id);
+            self.withdraw(view.id, track.epoch, &track.audience, tick, None);
+            *track = Track {
+                too_fast: track.too_fast,
+                ..Track::new(track.epoch, state, None)
+            };
+        }
+    }
+
+    /// AC for whoever touches a remote aura, then BT for islands, over one and the same cluster search.
+    fn find_departures(&mut self, tick: Tick, bodies: &impl Bodies) -> Vec<Departure> {
+        let assembly = |id: BodyId, out: &mut Vec<BodyId>| bodies.assembly(id, out);
+        let link_m = self.geometry.link_m;
+        let ghosts: Vec<BodyView> = self.nursery.values().map(Ghost::view).collect();
+        let mut finder = None;
+        let mut find = || ClusterFinder::over(bodies, ghosts.iter().copied(), link_m, &assembly);
+        let mut departures = Vec::new();
+        for (member, call) in self.calls(tick, bodies) {
+            let cluster = finder.get_or_insert_with(&mut find).take(member);
+            let cause = HandoverCause::AuraCollision {
+                member,
+                aura: call.aura,
+            };
+            departures.extend(self.depart(tick, call.owner, cause, &cluster));
+        }
+        for start in self.traversed(tick) {
+            let finder = finder.get_or_insert_with(&mut find);
+            if let Some(members) = island(finder, start, &self.home()) {
+                let to = destination(&members, &self.map);
+                departures.extend(self.depart(tick, to, HandoverCause::BoundaryTraversal, &members));
+            }
+        }
+        departures
+    }
+
+    /// Bodies and announced spawns that a remote aura calls over, ascending.
+    fn calls(&self, tick: Tick, bodies: &impl Bodies) -> Vec<(BodyId, Call)> {
+        if self.remote.is_empty() {
+            return Vec::new();
+        }
+        let index = AuraIndex::build(&self.remote, &self.geometry, tick);
+        let mut touching = Vec::new();
+        bodies.touching(index.boxes(), &mut touching);
+        touching.sort_unstable();
+        touching.dedup();
+        let tie_break = self.config.tie_break;
+        let of_body = touching.into_iter().filter_map(|id| {
+            let view = bodies.view(id)?;
+            let track = self.tracks.get(&id)?;
+            let key_towards =
+                |owner| track.key.filter(|_| track.is_known_to(owner));
+            Some((id, strongest_call(&view, &index, tie_break, key_towards)?))
+        });
+        let of_ghost = self.nursery.values().filter_map(|ghost| {
+            let key_towards = |owner| {
+                let known = ghost.audience.binary_search(&owner).is_ok();
+                known.then(|| ghost.key())
+            };
+            let call = strongest_call(&ghost.view(), &index, tie_break, key_towards)?;
+            Some((ghost.body.id, call))
+        });
+        of_body.chain(of_ghost).collect()
+    }
+
+    fn traversed(&self, tick: Tick) -> Vec<BodyId> {
+        if self.geometry.growth_m > 0.0 && !tick.0.is_multiple_of(ISLAND_TEST_TICKS) {
+            return Vec::new();
+        }
+        self.projecting
+            .iter()
+            .copied()
+            .filter(|id| {
+                self.tracks
+                    .get(id)
+                    .is_some_and(|track| track.state == LifeState::BoundaryTraversed)
+            })
+            .collect()
+    }
+
+    /// The members leave: tracks end, auras point to the new owner.
+    fn depart(
+        &mut self,
+        tick: Tick,
+        to: RegionId,
+        cause: HandoverCause,
+        cluster: &[BodyView],
+    ) -> Option<Departure> {
+        if to == self.me {
+            return None;
+        }
+        let mut members = Vec::new();
+        let mut unborn = Vec::new();
+        for view in cluster {
+            if let Some(track) = self.tracks.remove(&view.id) {
+                members.push((view.id, self.let_go(tick, to, view, track)));
+            } else if let Some(ghost) = self.nursery.remove(&view.id) {
+                self.withdraw(view.id, Epoch(0), &ghost.audience, tick, Some(to));
+                unborn.push(Unborn {
+                    body: ghost.body,
+                    since: ghost.first,
+                });
+            }
+        }
+        (!members.is_empty() || !unborn.is_empty()).then_some(Departure {
+            to,
+            cause,
+            members,
+            unborn,
+        })
+    }
+
+    fn let_go(&mut self, tick: Tick, to: RegionId, view: &BodyView, mut track: Track) -> Member {
+        self.projecting.remove(&view.id);
+        self.change_state(&mut track, view.id, LifeState::Sent, tick);
+        self.change_state(&mut track, view.id, LifeState::Destroyed, tick);
+        self.withdraw(view.id, track.epoch, &track.audience, tick, Some(to));
+        let member = Member {
+            epoch: track.epoch.next(),
+            projecting_since: track.since,
+        };
+        if self.config.policy == Policy::Aura {
+            self.remember_in_flight(tick, to, view, &track, member.epoch);
+        }
+        member
+    }
+
+    /// We know where the body is and whom to ask for it before its new owner has said a word: what stays behind must not run into it.
+    fn remember_in_flight(&mut self, tick: Tick, to: RegionId, view: &BodyView, track: &Track, epoch: Epoch) {
+        let own_key = ClusterKey {
+            since: track.since.unwrap_or(tick),
+            body: view.id,
+        };
+        let aura = RemoteAura {
+            owner: to,
+            epoch,
+            tick,
+            centre: view.centre,
+            radius: view.radius,
+            reach: self.geometry.reach_m,
+            growth: self.geometry.growth_m,
+            key: track.key.unwrap_or(own_key),
+            provisional_until: Some(tick + self.patience_ticks()),
+        };
+        self.remote.put(view.id, aura);
+    }
+
+    /// OBU for everyone who still projects; announced spawns speak every tick.
+    fn update_auras(&mut self, tick: Tick, bodies: &impl Bodies) {
+        let mut views: Vec<BodyView> = Vec::with_capacity(self.projecting.len());
+        for id in &self.projecting {
+            views.extend(bodies.view(*id));
+        }
+        self.rank(tick, &views, bodies);
+        for view in views {
+            let Some(mut track) = self.tracks.remove(&view.id) else {
+                continue;
+            };
+            let audience = self.introductions.audience(self.me, &self.map, &view, &self.geometry);
+            let (upsert, to_all) =
+                object_boundary_update(view.id, &track, &view, tick, &self.geometry);
+            self.tell(&upsert, &audience, &track.audience, to_all);
+            track.audience = audience;
+            track.told_asleep = view.asleep;
+            self.tracks.insert(view.id, track);
+        }
+        self.update_ghost_auras(tick);
+    }
+
+    fn update_ghost_auras(&mut self, tick: Tick) {
+        for mut ghost in std::mem::take(&mut self.nursery).into_values() {
+            let view = ghost.view();
+            let audience = self.introductions.audience(self.me, &self.map, &view, &self.geometry);
+            let mut track = Track::new(Epoch(0), LifeState::Injected, Some(ghost.first));
+            track.key = Some(ghost.key());
+            let (upsert, to_all) =
+                object_boundary_update(view.id, &track, &view, tick, &self.geometry);
+            self.tell(&upsert, &audience, &ghost.audience, to_all);
+            ghost.audience = audience;
+            self.nursery.insert(view.id, ghost);
+        }
+    }
+
+    fn tell(&mut self, upsert: &AuraUpsert, audience: &[RegionId], before: &[RegionId], to_all: bool) {
+        for region in audience {
+            if to_all || before.binary_search(region).is_err() {
+                self.buffers.upsert(*region, *upsert);
+            }
+        }
+        for region in before.iter().filter(|region| audience.binary_search(region).is_err()) {
+            let delete = AuraDelete {
+                body: upsert.body,
+                epoch: upsert.epoch,
+                tick: upsert.tick,
+                moved_to: None,
+            };
+            self.buffers.delete(*region, delete);
+        }
+    }
+
+    /// Each projecting body's rank in the tie-break: the lowest of its cluster. The search is over projecting bodies
+    /// only, so that it costs what the boundary costs.
+    fn rank(&mut self, tick: Tick, views: &[BodyView], bodies: &impl Bodies) {
+        let assembly = |id: BodyId, out: &mut Vec<BodyId>| bodies.assembly(id, out);
+        let mut finder = ClusterFinder::new(views.to_vec(), self.geometry.link_m, &assembly);
+        for view in views {
+            let cluster = finder.take(view.id);
+            let rank = cluster
+                .iter()
+                .filter_map(|member| {
+                    let since = self.tracks.get(&member.id)?.since.unwrap_or(tick);
+                    Some(ClusterKey { since, body: member.id })
+                })
+                .min();
+            for member in cluster {
+                if let Some(track) = self.tracks.get_mut(&member.id) {
+                    track.key = rank;
+                }
+            }
+        }
+    }
+
+    fn introduce(&mut self) {
+        if self.all_neighbours {
+            return;
+        }
+        for (visitor, visitors) in
+            self.introductions.host(self.me, &self.map, &self.remote, &self.geometry)
+        {
+            self.buffers.say(visitor, Message::Introduce { visitors });
+        }
+    }
+
+    fn repeat_offers(&mut self, tick: Tick) {
+        for (to, offer) in self.ledger.overdue(tick) {
+            self.buffers.migrate(to, offer);
+        }
+    }
+
+    fn naive_crossings(&mut self, tick: Tick, bodies: &impl Bodies) -> Vec<Departure> {
+        self.fresh.clear();
+        let crossings = naive::crossings(bodies, &self.home(), &self.map);
+        let departures = crossings
+            .into_iter()
+            .filter_map(|(to, members)| self.depart(tick, to, HandoverCause::CentreCrossed, &members))
+            .collect();
+        self.repeat_offers(tick);
+        departures
+    }
+
+    // ── output ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// Arrivals that may enter the world before its step to `tick + 1`: those whose tick is not in our future. With `any_tick`
+    /// (mode `freeze`) ticks do not matter.
+    pub fn take_arrivals(&mut self, tick: Tick, any_tick: bool) -> Vec<Arrival> {
+        let (due, later) = std::mem::take(&mut self.arrivals)
+            .into_iter()
+            .partition(|arrival| any_tick || arrival.offer.tick <= tick);
+        self.arrivals = later;
+        Vec::from(due)
+    }
+
+    /// The network update (BNU): everything to be said, by region.
+    pub fn flush(&mut self) -> Vec<(RegionId, Vec<Message>)> {
+        self.buffers.flush()
+    }
+
+    /// The next event, oldest first.
+    pub fn poll_event(&mut self) -> Option<BoundaryEvent> {
+        self.events.pop_front()
+    }
+
+    // ── crash and recovery ─────────────────────────────────────────────────────────────────────────────────────
+
+    /// What must outlive a crash. Tells those who wait for it that handovers are covered.
+    pub fn snapshot(&mut self, tick: Tick) -> BoundarySnapshot {
+        let snapshot = BoundarySnapshot {
+            tick,
+            tracks: self.tracks.iter().map(|(id, track)| (*id, track.clone())).collect(),
+            nursery: self.nursery.clone(),
+            ledger: self.ledger.clone(),
+            arrivals: self.arrivals.iter().cloned().collect(),
+        };
+        for (peer, upto) in self.ledger.snapshot_taken() {
+            self.buffers.say(peer, Message::SnapshotCovers { tick, upto });
+        }
+        snapshot
+    }
+
+    /// Starts again from a snapshot. Until all other regions have answered, nothing is certain: see [`Self::is_recovering`].
+    pub fn restore(&mut self, snapshot: BoundarySnapshot) {
+        let tick = snapshot.tick;
+        for (id, track) in snapshot.tracks {
+            let since = track.since;
+            self.tracks.insert(id, Track::new(track.epoch, LifeState::Injected, since));
+            self.fresh.push(id);
+        }
+        self.nursery = snapshot.nursery;
+        for ghost in self.nursery.values_mut() {
+            ghost.audience.clear();
+        }
+        self.ledger = snapshot.ledger;
+        self.arrivals = snapshot.arrivals.into();
+        self.awaiting = self.map.regions().filter(|region| *region != self.me).collect();
+        for peer in &self.awaiting {
+            self.buffers.say(*peer, Message::Restarted { snapshot: tick });
+        }
+    }
+
+    /// Are answers of other regions still missing after a restart? Until then the region must not step.
+    pub fn is_recovering(&self) -> bool {
+        !self.awaiting.is_empty()
+    }
+
+    /// Bodies of the snapshot that have a newer owner: the region removes them from its world. Call once recovered, with the
+    /// current tick.
+    pub fn take_outdated(&mut self, tick: Tick) -> Vec<BodyId> {
+        let mut outdated: Vec<BodyId> = self
+            .tracks
+            .iter()
+            .filter(|(id, track)| self.ledger.known(**id).is_some_and(|known| known > track.epoch))
+            .map(|(id, _)| *id)
+            .collect();
+        outdated.sort_unstable();
+        for id in &outdated {
+            if let Some(track) = self.tracks.remove(id) {
+                self.report(tick, *id, Some(track.state), LifeState::Destroyed);
+            }
+        }
+        self.fresh.retain(|id| !outdated.contains(id));
+        let ledger = &self.ledger;
+        self.nursery.retain(|id, _| ledger.known(*id).is_none());
+        self.arrivals.retain_mut(|arrival| {
+            let current = arrival
+                .offer
+                .cluster
+                .bodies
+                .iter()
+                .zip(&arrival.offer.members)
+                .all(|(body, member)| ledger.known(body.id).is_none_or(|known| known <= member.epoch));
+            current
+        });
+        outdated
+    }
+
+    fn peer_restarted(&mut self, tick: Tick, peer: RegionId, snapshot: Tick) {
+        self.remote.forget_owner(peer);
+        self.introductions.forget(peer);
+        // It has forgotten our auras: with it out of the audience, the next update tells it anew.
+        for track in self.tracks.values_mut() {
+            track.audience.retain(|region| *region != peer);
+        }
+        for ghost in self.nursery.values_mut() {
+            ghost.audience.retain(|region| *region != peer);
+        }
+        let taken = self.ledger.taken_since(peer, snapshot);
+        self.buffers.say(peer, Message::Recovery { taken });
+        for offer in self.ledger.offer_again(peer, tick) {
+            self.buffers.migrate(peer, offer);
+        }
+    }
+
+    fn peer_answered(&mut self, peer: RegionId, taken: &[(BodyId, Epoch)]) {
+        for (body, epoch) in taken {
+            self.ledger.learn(*body, *epoch);
+        }
+        if self.awaiting.remove(&peer) && self.awaiting.is_empty() {
+            for arrival in std::mem::take(&mut self.deferred) {
+                self.receive(arrival);
+            }
+        }
+    }
+
+    // ── looking at it ──────────────────────────────────────────────────────────────────────────────────────────
+
+    /// The lengths and times in force.
+    pub fn geometry(&self) -> &AuraGeometry {
+        &self.geometry
+    }
+
+    /// The configuration in force.
+    pub fn config(&self) -> &BoundaryConfig {
+        &self.config
+    }
+
+    /// Auras of others known here, in body order.
+    pub fn remote_auras(&self) -> impl Iterator<Item = (BodyId, &RemoteAura)> {
+        self.remote.iter()
+    }
+
+    /// Bodies of ours that project, ascending, with epoch and audience.
+    pub fn projecting(&self) -> impl Iterator<Item = (BodyId, &Track)> {
+        self.projecting
+            .iter()
+            .filter_map(|id| Some((*id, self.tracks.get(id)?)))
+    }
+
+    /// What is remembered of a body of ours.
+    pub fn track(&self, body: BodyId) -> Option<&Track> {
+        self.tracks.get(&body)
+    }
+
+    /// How many spawns are announced and not yet born.
+    pub fn unborn(&self) -> usize {
+        self.nursery.len()
+    }
+
+    /// Offers of ours that have not been accepted.
+    pub fn in_flight(&self) -> impl Iterator<Item = (RegionId, &Offer)> {
+        self.ledger.in_flight()
+    }
+
+    /// Accepted arrivals that wait for their tick.
+    pub fn waiting(&self) -> impl Iterator<Item = &Arrival> {
+        self.arrivals.iter()
+    }
+
+    /// Tolerances exceeded so far.
+    pub fn exceeded(&self) -> ExceededTolerances {
+        self.watch.exceeded()
+    }
+
+    fn home(&self) -> Rect {
+        self.map.rect(self.me)
+    }
+
+    /// How long an aura waits for its body's new owner to speak: the flight, the first word, and a spare tick.
+    fn patience_ticks(&self) -> u64 {
+        2 * self.geometry.hop_ticks + 2
+    }
+
+    fn boundaries_near(&self, view: &BodyView) -> Vec<RegionId> {
+        let neighbours = self
+            .map
+            .neighbours(self.me)
+            .iter()
+            .map(|region| (*region, self.map.rect(*region)));
+        touched_boundaries(&view.ground, self.geometry.trigger_depth_m, neighbours)
+    }
+
+    fn is_touched(&self, view: &BodyView, tick: Tick) -> bool {
+        self.remote
+            .iter()
+            .any(|(_, aura)| aura.depth(view, &self.geometry, tick).is_some())
+    }
+
+    fn withdraw(
+        &mut self,
+        body: BodyId,
+        epoch: Epoch,
+        audience: &[RegionId],
+        tick: Tick,
+        moved_to: Option<RegionId>,
+    ) {
+        for region in audience {
+            let delete = AuraDelete {
+                body,
+                epoch,
+                tick,
+                moved_to,
+            };
+            self.buffers.delete(*region, delete);
+        }
+    }
+
+    fn change_state(&mut self, track: &mut Track, body: BodyId, next: LifeState, tick: Tick) {
+        if let Some(transition) = change(&mut track.state, next, tick, body)
+            && self.tracing
+        {
+            self.events.push_back(BoundaryEvent::Transition(transition));
+        }
+    }
+
+    fn report(&mut self, tick: Tick, body: BodyId, from: Option<LifeState>, to: LifeState) {
+        if self.tracing {
+            let transition = Transition {
+                tick,
+                body,
+                from,
+                to,
+            };
+            self.events.push_back(BoundaryEvent::Transition(transition));
+        }
+    }
+}

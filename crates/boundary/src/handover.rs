@@ -1,0 +1,341 @@
+//! The handover: offer, accept, release. Nothing is lost, nothing is doubled.
+//!
+//! A cluster that leaves exists only in its offer until the receiver has it. The offer is kept and repeated until it is accepted, and after
+//! that until the receiver's snapshot holds it: should the receiver die, we offer it again. The receiver
+//! tells an offer it has carried out by the epochs in it: a body whose epoch we have seen, or a later one, is not taken again.
+
+use domain::{BodyId, Cluster, ContactEnd, Epoch, RegionId, Tick};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use wire::{HandoverNumber, Offer};
+
+/// An unanswered offer is repeated after so many ticks (2 s): the channel is reliable, so this is for a peer that lost its
+/// memory without our noticing.
+const REPEAT_TICKS: u64 = 120;
+
+/// An offer that has come in and waits for its tick.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Arrival {
+    /// The old owner.
+    pub from: RegionId,
+    /// What it hands over.
+    pub offer: Offer,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Outgoing {
+    last: u64,
+    unanswered: BTreeMap<HandoverNumber, (Tick, Offer)>,
+    // Accepted, but not yet in the receiver's snapshot.
+    retained: BTreeMap<HandoverNumber, Offer>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Incoming {
+    highest: HandoverNumber,
+    // Offers whose accept has not been confirmed by a release.
+    unreleased: BTreeSet<HandoverNumber>,
+    // What came after the sender's last snapshot: tick of departure, body, epoch under us.
+    taken: Vec<(Tick, BodyId, Epoch)>,
+    // Something was exchanged since our last snapshot.
+    active: bool,
+}
+
+/// All handovers of one region, in both directions.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct HandoverLedger {
+    outgoing: BTreeMap<RegionId, Outgoing>,
+    incoming: BTreeMap<RegionId, Incoming>,
+    /// The newest ownership we know of each body that is or was here.
+    known: BTreeMap<BodyId, Epoch>,
+    /// Keep accepted offers until a snapshot covers them?
+    retain: bool,
+}
+
+impl HandoverLedger {
+    /// `retain`: neighbours take snapshots, so accepted offers are kept until covered.
+    pub fn new(retain: bool) -> Self {
+        Self {
+            retain,
+            ..Self::default()
+        }
+    }
+
+    /// The number of the next offer to this region.
+    pub fn number(&mut self, to: RegionId) -> HandoverNumber {
+        let outgoing = self.outgoing.entry(to).or_default();
+        outgoing.last += 1;
+        HandoverNumber(outgoing.last)
+    }
+
+    /// An offer goes out; it is ours to repeat until it is accepted.
+    pub fn offered(&mut self, to: RegionId, now: Tick, offer: Offer) {
+        for (body, member) in offer.cluster.bodies.iter().zip(&offer.members) {
+            self.learn(body.id, member.epoch);
+        }
+        self.outgoing
+            .entry(to)
+            .or_default()
+            .unanswered
+            .insert(offer.handover, (now, offer));
+    }
+
+    /// The receiver has it. Says whether we were still waiting.
+    pub fn accepted(&mut self, by: RegionId, number: HandoverNumber) -> bool {
+        let Some(outgoing) = self.outgoing.get_mut(&by) else {
+            return false;
+        };
+        let Some((_, offer)) = outgoing.unanswered.remove(&number) else {
+            return false;
+        };
+        if self.retain {
+            outgoing.retained.insert(number, offer);
+        }
+        true
+    }
+
+    /// Offers that have waited too long for an answer, to be sent again.
+    pub fn overdue(&mut self, now: Tick) -> Vec<(RegionId, Offer)> {
+        let mut again = Vec::new();
+        for (to, outgoing) in &mut self.outgoing {
+            for (sent, offer) in outgoing.unanswered.values_mut() {
+                if now.since(*sent) >= REPEAT_TICKS {
+                    *sent = now;
+                    again.push((*to, offer.clone()));
+                }
+            }
+        }
+        again
+    }
+
+    /// Everything the restarted region may not have, oldest first.
+    pub fn offer_again(&mut self, to: RegionId, now: Tick) -> Vec<Offer> {
+        let Some(outgoing) = self.outgoing.get_mut(&to) else {
+            return Vec::new();
+        };
+        for (number, offer) in std::mem::take(&mut outgoing.retained) {
+            outgoing.unanswered.insert(number, (now, offer));
+        }
+        outgoing
+            .unanswered
+            .values()
+            .map(|(_, offer)| offer.clone())
+            .collect()
+    }
+
+    /// An offer has come in: what of it is news, if anything. Stale members (someone newer owns them) are left out.
+    pub fn receive(&mut self, from: RegionId, offer: Offer) -> Option<Offer> {
+        let incoming = self.incoming.entry(from).or_default();
+        incoming.highest = incoming.highest.max(offer.handover);
+        incoming.unreleased.insert(offer.handover);
+        incoming.active = true;
+        let fresh: BTreeSet<BodyId> = offer
+            .cluster
+            .bodies
+            .iter()
+            .zip(&offer.members)
+            .filter(|(body, member)| self.known.get(&body.id).is_none_or(|known| *known < member.epoch))
+            .map(|(body, _)| body.id)
+            .collect();
+        let offer = keep_members(offer, &fresh);
+        for (body, member) in offer.cluster.bodies.iter().zip(&offer.members) {
+            self.known.insert(body.id, member.epoch);
+            if self.retain {
+                incoming.taken.push((offer.tick, body.id, member.epoch));
+            }
+        }
+        (!offer.cluster.bodies.is_empty() || !offer.unborn.is_empty()).then_some(offer)
+    }
+
+    /// The sender knows that we have it.
+    pub fn released(&mut self, from: RegionId, number: HandoverNumber) {
+        if let Some(incoming) = self.incoming.get_mut(&from) {
+            incoming.unreleased.remove(&number);
+        }
+    }
+
+    /// A body has this owner epoch, or a later one.
+    pub fn learn(&mut self, body: BodyId, epoch: Epoch) {
+        let known = self.known.entry(body).or_insert(epoch);
+        *known = (*known).max(epoch);
+    }
+
+    /// The newest epoch known of a body.
+    pub fn known(&self, body: BodyId) -> Option<Epoch> {
+        self.known.get(&body).copied()
+    }
+
+    /// What a region that restarts from its snapshot of this tick must not believe to own.
+    pub fn taken_since(&self, from: RegionId, snapshot: Tick) -> Vec<(BodyId, Epoch)> {
+        self.incoming
+            .get(&from)
+            .into_iter()
+            .flat_map(|incoming| &incoming.taken)
+            .filter(|(tick, _, _)| *tick > snapshot)
+            .map(|(_, body, epoch)| (*body, *epoch))
+            .collect()
+    }
+
+    /// The receiver's snapshot of this tick holds our offers up to this number.
+    pub fn covered(&mut self, by: RegionId, snapshot: Tick, upto: HandoverNumber) {
+        if let Some(outgoing) = self.outgoing.get_mut(&by) {
+            outgoing.retained.retain(|number, _| *number > upto);
+        }
+        if let Some(incoming) = self.incoming.get_mut(&by) {
+            incoming.taken.retain(|(tick, _, _)| *tick > snapshot);
+        }
+    }
+
+    /// We have taken a snapshot: whom to tell, and up to which of their offers it holds.
+    pub fn snapshot_taken(&mut self) -> Vec<(RegionId, HandoverNumber)> {
+        let mut news: BTreeMap<RegionId, HandoverNumber> = BTreeMap::new();
+        for (from, incoming) in &mut self.incoming {
+            if std::mem::take(&mut incoming.active) {
+                news.insert(*from, incoming.highest);
+            }
+        }
+        // Those we handed something to keep it in mind until they hear that a snapshot without it exists.
+        for (to, outgoing) in &self.outgoing {
+            if outgoing.last > 0 {
+                let highest = self.incoming.get(to).map(|i| i.highest).unwrap_or_default();
+                news.insert(*to, highest);
+            }
+        }
+        news.into_iter().collect()
+    }
+
+    /// Offers not yet accepted: the bodies in them are in flight.
+    pub fn in_flight(&self) -> impl Iterator<Item = (RegionId, &Offer)> {
+        self.outgoing.iter().flat_map(|(to, outgoing)| {
+            outgoing
+                .unanswered
+                .values()
+                .map(move |(_, offer)| (*to, offer))
+        })
+    }
+}
+
+/// The offer with only these bodies; joints and contacts of the others go.
+fn keep_members(mut offer: Offer, keep: &BTreeSet<BodyId>) -> Offer {
+    if keep.len() == offer.cluster.bodies.len() {
+        return offer;
+    }
+    let Cluster {
+        bodies,
+        joints,
+        contacts,
+    } = std::mem::take(&mut offer.cluster);
+    let kept = |end: &ContactEnd| match end {
+        ContactEnd::Body(id) => keep.contains(id),
+        ContactEnd::Static(_) => true,
+    };
+    let (bodies, members) = bodies
+        .into_iter()
+        .zip(offer.members)
+        .filter(|(body, _)| keep.contains(&body.id))
+        .unzip();
+    offer.members = members;
+    offer.cluster = Cluster {
+        bodies,
+        joints: joints
+            .into_iter()
+            .filter(|joint| keep.contains(&joint.a) && keep.contains(&joint.b))
+            .collect(),
+        contacts: contacts
+            .into_iter()
+            .filter(|contact| kept(&contact.a) && kept(&contact.b))
+            .collect(),
+    };
+    offer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::{Body, BodyForm, Motion, Shape};
+    use glam::DVec3;
+    use wire::{HandoverCause, Member};
+
+    const HERE: RegionId = RegionId(0);
+    const THERE: RegionId = RegionId(1);
+
+    fn offer(number: u64, bodies: &[(u64, u32)]) -> Offer {
+        let body = |id| {
+            Body::new(
+                BodyId(id),
+                BodyForm::of(Shape::Sphere { radius: 0.5 }),
+                Motion::at(DVec3::ZERO),
+            )
+        };
+        Offer {
+            handover: HandoverNumber(number),
+            tick: Tick(10),
+            cause: HandoverCause::BoundaryTraversal,
+            members: bodies
+                .iter()
+                .map(|(_, epoch)| Member {
+                    epoch: Epoch(*epoch),
+                    projecting_since: None,
+                })
+                .collect(),
+            cluster: Cluster {
+                bodies: bodies.iter().map(|(id, _)| body(*id)).collect(),
+                ..Cluster::default()
+            },
+            unborn: Vec::new(),
+        }
+    }
+
+    /// I1, I4: the same offer twice is carried out once.
+    #[test]
+    fn a_repeated_offer_is_carried_out_once() {
+        let mut ledger = HandoverLedger::new(true);
+        assert!(ledger.receive(HERE, offer(1, &[(7, 1)])).is_some());
+        assert!(ledger.receive(HERE, offer(1, &[(7, 1)])).is_none());
+    }
+
+    /// I4: a message with an old epoch changes nothing.
+    #[test]
+    fn stale_members_are_left_out() {
+        let mut ledger = HandoverLedger::new(true);
+        ledger.learn(BodyId(7), Epoch(5));
+        let fresh = ledger.receive(HERE, offer(1, &[(7, 5), (8, 2)])).expect("8 is news");
+        assert_eq!(fresh.cluster.bodies.len(), 1);
+        assert_eq!(fresh.cluster.bodies[0].id, BodyId(8));
+        assert_eq!(fresh.members.len(), 1);
+    }
+
+    /// Design §4: what was handed over is kept until the receiver's snapshot covers it.
+    #[test]
+    fn an_accepted_offer_is_kept_until_covered() {
+        let mut ledger = HandoverLedger::new(true);
+        ledger.offered(THERE, Tick(10), offer(1, &[(7, 1)]));
+        assert_eq!(ledger.in_flight().count(), 1);
+        assert!(ledger.accepted(THERE, HandoverNumber(1)));
+        assert!(!ledger.accepted(THERE, HandoverNumber(1)), "once");
+        assert_eq!(ledger.in_flight().count(), 0);
+        assert_eq!(ledger.offer_again(THERE, Tick(50)).len(), 1);
+        assert!(ledger.accepted(THERE, HandoverNumber(1)));
+        ledger.covered(THERE, Tick(60), HandoverNumber(1));
+        assert!(ledger.offer_again(THERE, Tick(70)).is_empty());
+    }
+
+    #[test]
+    fn an_unanswered_offer_is_repeated() {
+        let mut ledger = HandoverLedger::new(false);
+        ledger.offered(THERE, Tick(10), offer(1, &[(7, 1)]));
+        assert!(ledger.overdue(Tick(100)).is_empty());
+        assert_eq!(ledger.overdue(Tick(130)).len(), 1);
+        assert!(ledger.overdue(Tick(131)).is_empty());
+    }
+
+    #[test]
+    fn a_restarted_sender_hears_what_we_took_after_its_snapshot() {
+        let mut ledger = HandoverLedger::new(true);
+        ledger.receive(HERE, offer(1, &[(7, 1)]));
+        assert_eq!(ledger.taken_since(HERE, Tick(9)), [(BodyId(7), Epoch(1))]);
+        assert!(ledger.taken_since(HERE, Tick(10)).is_empty());
+        ledger.covered(HERE, Tick(12), HandoverNumber(0));
+        assert!(ledger.taken_since(HERE, Tick(9)).is_empty());
+    }
+}

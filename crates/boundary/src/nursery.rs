@@ -1,0 +1,69 @@
+//! Spawns near a border, before they are born.
+//!
+//! A body that appears out of nothing obeys no speed limit: the moment before, it was infinitely far away. Born
+//! within reach of a neighbour's body it could touch it before either server can act. So a spawn near a border is *announced* first: its
+//! aura is projected from the place where it will appear, whoever touches it comes over (or the spawn goes to them, by
+//! the usual rules), and it is born when nothing foreign can be near any more. Elsewhere it is born at once.
+
+use crate::view::BodyView;
+use domain::{Body, BodyId, Rect, RegionId, Tick};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use wire::ClusterKey;
+
+/// Waiting has an end, or a crowded border would starve a spawn: after this many announcement times it is born anyway.
+const PATIENCE: u64 = 20;
+
+/// A spawn that is announced.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ghost {
+    /// What will be born.
+    pub body: Body,
+    /// Since when it is announced here.
+    pub since: Tick,
+    /// Since when it was announced anywhere.
+    pub first: Tick,
+    /// Who has been told.
+    pub audience: Vec<RegionId>,
+}
+
+impl Ghost {
+    /// As the boundary sees it: a sleeping body at that place.
+    pub fn view(&self) -> BodyView {
+        view_of(&self.body)
+    }
+
+    /// Its rank in the tie-break.
+    pub fn key(&self) -> ClusterKey {
+        ClusterKey {
+            since: self.first,
+            body: self.body.id,
+        }
+    }
+
+    /// May it be born now? `called` says that it touches a foreign aura.
+    pub fn is_due(&self, now: Tick, announce_ticks: u64, called: bool) -> bool {
+        let waited = now.since(self.since);
+        waited >= announce_ticks && (!called || now.since(self.first) >= PATIENCE * announce_ticks)
+    }
+}
+
+/// A body to be as the boundary sees it.
+pub fn view_of(body: &Body) -> BodyView {
+    let centre = body.motion.position;
+    let radius = f64::from(body.form.shape.bounding_radius());
+    BodyView {
+        id: body.id,
+        centre,
+        radius,
+        ground: Rect {
+            min: [centre.x - radius, centre.z - radius],
+            max: [centre.x + radius, centre.z + radius],
+        },
+        speed: 0.0,
+        asleep: true,
+    }
+}
+
+/// All announced spawns of a region, in body order.
+pub type Nursery = BTreeMap<BodyId, Ghost>;

@@ -1,0 +1,358 @@
+//! The auras other regions have projected here: spheres that trigger and never push.
+//!
+//! A message about an aura names the body's epoch and a tick; the later pair is right, whatever the order of arrival.
+//! News from different servers overtake each other (the old owner's "gone" may come after the new owner's "here"), and
+//! without that rule a live aura would be deleted or a dead one revived for ever.
+
+use crate::geometry::AuraGeometry;
+use crate::view::BodyView;
+use domain::{BodyId, Bounds, Epoch, RegionId, Tick};
+use glam::DVec3;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use wire::{AuraDelete, AuraUpsert, ClusterKey};
+
+/// Tombstones older than this are dropped once there are many: no message is that late.
+const TOMBSTONE_TICKS: u64 = 3_600;
+const MANY_TOMBSTONES: usize = 4_096;
+/// Up to so many auras each is its own box; beyond, they are gathered in cells.
+const FEW_AURAS: usize = 8;
+
+/// One remote aura.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RemoteAura {
+    /// Where a body that touches it is sent.
+    pub owner: RegionId,
+    /// The ownership it was projected under.
+    pub epoch: Epoch,
+    /// The tick it speaks of.
+    pub tick: Tick,
+    /// The body's origin at that tick.
+    pub centre: DVec3,
+    /// The body's bounding radius.
+    pub radius: f64,
+    /// Reach beyond the bounding sphere at that tick.
+    pub reach: f64,
+    /// Growth of the reach per tick without news.
+    pub growth: f64,
+    /// Rank in the tie-break.
+    pub key: ClusterKey,
+    /// The body is on its way to `owner`; if the new owner has not spoken by then, the aura is gone.
+    pub provisional_until: Option<Tick>,
+}
+
+impl RemoteAura {
+    /// An aura as its owner has described it.
+    pub fn from_upsert(owner: RegionId, upsert: &AuraUpsert) -> Self {
+        Self {
+            owner,
+            epoch: upsert.epoch,
+            tick: upsert.tick,
+            centre: upsert.centre,
+            radius: f64::from(upsert.radius),
+            reach: f64::from(upsert.reach),
+            growth: f64::from(upsert.growth),
+            key: upsert.key,
+            provisional_until: None,
+        }
+    }
+
+    fn full_radius(&self, geometry: &AuraGeometry, now: Tick) -> f64 {
+        self.radius + geometry.reach_at(self.reach, self.growth, now.since(self.tick))
+    }
+
+    /// How deep the body's bounding sphere is in the aura at this tick, if it touches.
+    pub fn depth(&self, body: &BodyView, geometry: &AuraGeometry, now: Tick) -> Option<f64> {
+        let sum = self.full_radius(geometry, now) + body.radius;
+        let distance = self.centre.distance(body.centre);
+        (distance <= sum).then_some(sum - distance)
+    }
+}
+
+/// All remote auras of one region, in body order.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RemoteAuras {
+    auras: BTreeMap<BodyId, RemoteAura>,
+    gone: BTreeMap<BodyId, (Epoch, Tick)>,
+}
+
+impl RemoteAuras {
+    /// Creates or moves an aura. Old news changes nothing; says whether it was news.
+    pub fn upsert(&mut self, owner: RegionId, upsert: &AuraUpsert) -> bool {
+        self.put(upsert.body, RemoteAura::from_upsert(owner, upsert))
+    }
+
+    /// As [`Self::upsert`], for an aura we know of ourselves (a body that has just left).
+    pub fn put(&mut self, body: BodyId, aura: RemoteAura) -> bool {
+        let stamp = (aura.epoch, aura.tick);
+        let buried = self.gone.get(&body).is_some_and(|grave| stamp <= *grave);
+        let older = self
+            .auras
+            .get(&body)
+            .is_some_and(|known| stamp < (known.epoch, known.tick));
+        if buried || older {
+            return false;
+        }
+        self.auras.insert(body, aura);
+        true
+    }
+
+    /// Removes an aura, or points it to the body's new owner until that one speaks.
+    pub fn delete(&mut self, delete: &AuraDelete, me: RegionId, patience_ticks: u64) {
+        let stamp = (delete.epoch, delete.tick);
+        let Some(known) = self.auras.get_mut(&delete.body) else {
+            self.bury(delete.body, stamp);
+            return;
+        };
+        if (known.epoch, known.tick) > stamp {
+            return;
+        }
+        match delete.moved_to {
+            Some(owner) if owner != me && known.epoch == delete.epoch => {
+                known.owner = owner;
+                known.provisional_until = Some(delete.tick + patience_ticks);
+            }
+            _ => {
+                self.auras.remove(&delete.body);
+            }
+        }
+        self.bury(delete.body, stamp);
+    }
+
+    fn bury(&mut self, body: BodyId, stamp: (Epoch, Tick)) {
+        let grave = self.gone.entry(body).or_insert(stamp);
+        *grave = (*grave).max(stamp);
+    }
+
+    /// The body is now ours under this epoch: its aura goes, and no older one comes back.
+    pub fn forget_body(&mut self, body: BodyId, epoch: Epoch, now: Tick) {
+        self.auras.remove(&body);
+        self.bury(body, (epoch, now));
+    }
+
+    /// A region has restarted: whatever it projected is no longer true.
+    pub fn forget_owner(&mut self, owner: RegionId) {
+        self.auras.retain(|_, aura| aura.owner != owner);
+    }
+
+    /// Drops auras whose new owner has stayed silent, and old tombstones.
+    pub fn expire(&mut self, now: Tick) {
+        self.auras
+            .retain(|_, aura| aura.provisional_until.is_none_or(|until| now <= until));
+        if self.gone.len() > MANY_TOMBSTONES {
+            self.gone
+                .retain(|_, (_, tick)| now.since(*tick) < TOMBSTONE_TICKS);
+        }
+    }
+
+    /// All auras in body order.
+    pub fn iter(&self) -> impl Iterator<Item = (BodyId, &RemoteAura)> {
+        self.auras.iter().map(|(body, aura)| (*body, aura))
+    }
+
+    /// One aura.
+    pub fn get(&self, body: BodyId) -> Option<&RemoteAura> {
+        self.auras.get(&body)
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.auras.len()
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.auras.is_empty()
+    }
+}
+
+type Cell = (i64, i64);
+
+/// The auras of one tick, sorted into cells of the ground plane, so that a body is compared only with those
+/// around it.
+pub struct AuraIndex<'a> {
+    geometry: &'a AuraGeometry,
+    now: Tick,
+    auras: Vec<(BodyId, &'a RemoteAura)>,
+    cell_m: f64,
+    cells: FxHashMap<Cell, Vec<u32>>,
+    boxes: Vec<Bounds>,
+}
+
+impl<'a> AuraIndex<'a> {
+    /// Sorts all auras as they are at this tick.
+    pub fn build(remote: &'a RemoteAuras, geometry: &'a AuraGeometry, now: Tick) -> Self {
+        let auras: Vec<_> = remote.iter().collect();
+        let mut index = Self {
+            geometry,
+            now,
+            auras,
+            cell_m: f64::INFINITY,
+            cells: FxHashMap::default(),
+            boxes: Vec::new(),
+        };
+        if index.auras.len() <= FEW_AURAS {
+            index.boxes = (0..index.auras.len()).map(|i| index.bounds(i)).collect();
+        } else {
+            index.fill_cells();
+        }
+        index
+    }
+
+    fn bounds(&self, index: usize) -> Bounds {
+        let aura = self.auras[index].1;
+        Bounds::of_sphere(aura.centre, aura.full_radius(self.geometry, self.now))
+    }
+
+    fn fill_cells(&mut self) {
+        let widest = self
+            .auras
+            .iter()
+            .map(|(_, aura)| aura.full_radius(self.geometry, self.now))
+            .fold(1.0, f64::max);
+        self.cell_m = 2.0 * widest;
+        let mut homes: BTreeMap<Cell, Bounds> = BTreeMap::new();
+        for index in 0..self.auras.len() {
+            let bounds = self.bounds(index);
+            let centre = self.auras[index].1.centre;
+            for cell in cells_of(&bounds, self.cell_m) {
+                self.cells.entry(cell).or_default().push(index as u32);
+            }
+            homes
+                .entry(cell_at(centre.x, centre.z, self.cell_m))
+                .and_modify(|home| *home = home.union(bounds))
+                .or_insert(bounds);
+        }
+        self.boxes = homes.into_values().collect();
+    }
+
+    /// Boxes that together hold every aura: what lies outside all of them touches none.
+    pub fn boxes(&self) -> &[Bounds] {
+        &self.boxes
+    }
+
+    /// Calls back for every aura the body touches, with the depth. An aura may come twice.
+    pub fn for_each_touched(&self, body: &BodyView, mut touched: impl FnMut(BodyId, &RemoteAura, f64)) {
+        let mut test = |(id, aura): (BodyId, &RemoteAura)| {
+            if let Some(depth) = aura.depth(body, self.geometry, self.now) {
+                touched(id, aura, depth);
+            }
+        };
+        if self.cells.is_empty() {
+            self.auras.iter().copied().for_each(test);
+            return;
+        }
+        let around = Bounds::of_sphere(body.centre, body.radius);
+        for cell in cells_of(&around, self.cell_m) {
+            for index in self.cells.get(&cell).into_iter().flatten() {
+                test(self.auras[*index as usize]);
+            }
+        }
+    }
+}
+
+fn cell_at(x: f64, z: f64, cell_m: f64) -> Cell {
+    ((x / cell_m).floor() as i64, (z / cell_m).floor() as i64)
+}
+
+fn cells_of(bounds: &Bounds, cell_m: f64) -> impl Iterator<Item = Cell> + use<> {
+    let (x0, z0) = cell_at(bounds.min.x, bounds.min.z, cell_m);
+    let (x1, z1) = cell_at(bounds.max.x, bounds.max.z, cell_m);
+    (x0..=x1).flat_map(move |x| (z0..=z1).map(move |z| (x, z)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::BoundaryConfig;
+    use crate::testing::ball;
+
+    fn upsert(body: u64, epoch: u32, tick: u64, x: f64) -> AuraUpsert {
+        AuraUpsert {
+            body: BodyId(body),
+            epoch: Epoch(epoch),
+            tick: Tick(tick),
+            centre: DVec3::new(x, 0.0, 0.0),
+            radius: 0.5,
+            reach: 2.0,
+            growth: 0.0,
+            key: ClusterKey {
+                since: Tick(0),
+                body: BodyId(body),
+            },
+        }
+    }
+
+    fn delete(body: u64, epoch: u32, tick: u64, moved_to: Option<u32>) -> AuraDelete {
+        AuraDelete {
+            body: BodyId(body),
+            epoch: Epoch(epoch),
+            tick: Tick(tick),
+            moved_to: moved_to.map(RegionId),
+        }
+    }
+
+    const ME: RegionId = RegionId(9);
+
+    /// AP-8: the same message creates and moves.
+    #[test]
+    fn one_message_creates_and_moves() {
+        let mut auras = RemoteAuras::default();
+        assert!(auras.upsert(RegionId(1), &upsert(7, 1, 10, 0.0)));
+        assert!(auras.upsert(RegionId(1), &upsert(7, 1, 11, 3.0)));
+        assert_eq!(auras.len(), 1);
+        assert_eq!(auras.get(BodyId(7)).expect("known").centre.x, 3.0);
+    }
+
+    /// AP-22: an update that arrives after the delete does not resurrect the aura.
+    #[test]
+    fn a_late_update_revives_nothing() {
+        let mut auras = RemoteAuras::default();
+        auras.upsert(RegionId(1), &upsert(7, 1, 10, 0.0));
+        auras.delete(&delete(7, 1, 12, None), ME, 8);
+        assert!(!auras.upsert(RegionId(1), &upsert(7, 1, 11, 0.0)));
+        assert!(auras.is_empty());
+        assert!(auras.upsert(RegionId(1), &upsert(7, 1, 13, 0.0)), "it projects again");
+    }
+
+    /// Digest 2.12: the new owner's "here" overtakes the old owner's "gone".
+    #[test]
+    fn the_old_owners_delete_does_not_remove_the_new_owners_aura() {
+        let mut auras = RemoteAuras::default();
+        auras.upsert(RegionId(0), &upsert(7, 1, 10, 0.0));
+        auras.upsert(RegionId(1), &upsert(7, 2, 14, 1.0));
+        auras.delete(&delete(7, 1, 12, Some(1)), ME, 8);
+        let aura = auras.get(BodyId(7)).expect("alive");
+        assert_eq!((aura.owner, aura.epoch), (RegionId(1), Epoch(2)));
+    }
+
+    /// While a body is in flight its old aura points to the new owner, for a while.
+    #[test]
+    fn a_moved_aura_waits_for_its_new_owner() {
+        let mut auras = RemoteAuras::default();
+        auras.upsert(RegionId(0), &upsert(7, 1, 10, 0.0));
+        auras.delete(&delete(7, 1, 12, Some(1)), ME, 8);
+        assert_eq!(auras.get(BodyId(7)).expect("provisional").owner, RegionId(1));
+        auras.expire(Tick(20));
+        assert_eq!(auras.len(), 1);
+        auras.expire(Tick(21));
+        assert!(auras.is_empty());
+    }
+
+    #[test]
+    fn many_auras_are_found_through_cells() {
+        let mut auras = RemoteAuras::default();
+        for body in 0..100 {
+            auras.upsert(RegionId(1), &upsert(body, 1, 10, body as f64 * 10.0));
+        }
+        let geometry = AuraGeometry::of(&BoundaryConfig::default());
+        let index = AuraIndex::build(&auras, &geometry, Tick(10));
+        for (x, expected) in [(20.0, vec![2]), (23.1, vec![]), (22.9, vec![2]), (985.0, vec![])] {
+            let mut found = Vec::new();
+            index.for_each_touched(&ball(1000, x, 0.0, 0.5), |id, _, _| found.push(id.0));
+            found.dedup();
+            assert_eq!(found, expected, "at {x}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! A plain list of balls that stands for a region's world in the tests of this crate.
+
+use crate::view::{Bodies, BodyView};
+use domain::{BodyId, Bounds, Rect};
+use glam::DVec3;
+use std::collections::BTreeMap;
+
+/// A ball on the ground plane.
+pub fn ball(id: u64, x: f64, z: f64, radius: f64) -> BodyView {
+    BodyView {
+        id: BodyId(id),
+        centre: DVec3::new(x, 0.0, z),
+        radius,
+        ground: Rect {
+            min: [x - radius, z - radius],
+            max: [x + radius, z + radius],
+        },
+        speed: 0.0,
+        asleep: false,
+    }
+}
+
+/// Bodies in a map; every query is a scan.
+#[derive(Clone, Debug, Default)]
+pub struct Balls {
+    pub by_id: BTreeMap<BodyId, BodyView>,
+    pub assemblies: Vec<Vec<BodyId>>,
+}
+
+impl Balls {
+    pub fn of(views: impl IntoIterator<Item = BodyView>) -> Self {
+        Self {
+            by_id: views.into_iter().map(|view| (view.id, view)).collect(),
+            assemblies: Vec::new(),
+        }
+    }
+
+    pub fn put(&mut self, view: BodyView) {
+        self.by_id.insert(view.id, view);
+    }
+
+    pub fn remove(&mut self, id: BodyId) -> Option<BodyView> {
+        self.by_id.remove(&id)
+    }
+}
+
+impl Bodies for Balls {
+    fn view(&self, id: BodyId) -> Option<BodyView> {
+        self.by_id.get(&id).copied()
+    }
+
+    fn not_within(&self, inner: &Rect, out: &mut Vec<BodyId>) {
+        out.extend(
+            self.by_id
+                .values()
+                .filter(|view| !inner.contains(&view.ground))
+                .map(|view| view.id),
+        );
+    }
+
+    fn touching(&self, boxes: &[Bounds], out: &mut Vec<BodyId>) {
+        out.extend(
+            self.by_id
+                .values()
+                .filter(|view| {
+                    let bounds = Bounds::of_sphere(view.centre, view.radius);
+                    boxes.iter().any(|other| other.touches(&bounds))
+                })
+                .map(|view| view.id),
+        );
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(BodyView)) {
+        self.by_id.values().copied().for_each(visit);
+    }
+
+    fn assembly(&self, id: BodyId, out: &mut Vec<BodyId>) {
+        for assembly in self.assemblies.iter().filter(|a| a.contains(&id)) {
+            out.extend(assembly);
+        }
+    }
+}

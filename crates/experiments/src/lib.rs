@@ -1,0 +1,1 @@
+//! Auramesh: every published experiment, re-run and compared

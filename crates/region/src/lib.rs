@@ -1,0 +1,1 @@
+//! Auramesh: one region server as a value

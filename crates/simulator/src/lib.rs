@@ -1,0 +1,1 @@
+//! Auramesh: many regions in one thread under virtual time, watched by checkers

@@ -1,0 +1,327 @@
+//! Envelopes to bytes and back.
+//!
+//! ```text
+//! 'A' 'M' │ version 1 │ checksum of the body, 4 bytes │ body
+//! body:     from │ to │ tick │ sent_at │ message count │ messages …
+//! message:  tag, then its fields; a run of aura upserts is one tag and a count (see `auras`)
+//! ```
+//!
+//! Bytes come from a socket: every count is checked against the bytes that are left before memory is taken
+//! for it, nothing recurses, and what comes out has passed [`Envelope::check`].
+//!
+//! Why not a general serialiser (postcard)? Its bytes for an aura are four times ours, its decoder recurses as deep as the bytes
+//! tell it to (a shape is a recursive type: one megabyte of nested compounds overflows the stack), and it
+//! cannot say where an error is. `cargo run --release -p auramesh-wire --example sizes` compares the two.
+
+use crate::auras;
+use crate::bytes::{Malformed, Reader, Why, put_varint, put_zigzag};
+use crate::check::{Invalid, MAX_MESSAGES};
+use crate::clusters::read_list;
+use crate::offers::{put_tagged, read_handover, read_offer, write_offer};
+use crate::{AuraDelete, AuraUpsert, Envelope, Message};
+use domain::{BodyId, Epoch, RegionId, SimTime, Tick};
+use thiserror::Error;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The version of the bytes. A change of any byte is a new version.
+pub const VERSION: u8 = 1;
+/// The largest envelope. A cluster of thousands of bodies in contact travels in one: 16 MiB hold over a
+/// hundred thousand bricks, or forty thousand with four contact points each.
+pub const MAX_ENVELOPE_BYTES: usize = 16 << 20;
+
+const MAGIC: [u8; 2] = *b"AM";
+const HEADER_BYTES: usize = 7;
+
+/// Why an envelope was not encoded: its sender has made something impossible.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum EncodeError {
+    /// It makes no sense; the receiver would refuse it.
+    #[error("the envelope makes no sense: {0}")]
+    Invalid(#[from] Invalid),
+    /// It is larger than [`MAX_ENVELOPE_BYTES`]. Fewer messages per envelope help.
+    #[error("the envelope has {0} bytes, more than the {MAX_ENVELOPE_BYTES} allowed")]
+    TooLong(usize),
+}
+
+/// Why bytes are not an envelope. The peer has another version, or the bytes were damaged or made up.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum DecodeError {
+    /// More than [`MAX_ENVELOPE_BYTES`].
+    #[error("{0} bytes are more than an envelope may have")]
+    TooLong(usize),
+    /// They do not begin as envelopes do.
+    #[error("these bytes are not an envelope")]
+    NotAnEnvelope,
+    /// Another version's bytes.
+    #[error("an envelope of version {0}; this is version {VERSION}")]
+    UnknownVersion(u8),
+    /// The body is not what was sent.
+    #[error("the envelope was damaged on its way")]
+    Damaged,
+    /// The body does not follow the format.
+    #[error("malformed envelope: {0}")]
+    Malformed(#[from] Malformed),
+    /// The body says something that makes no sense.
+    #[error("the envelope makes no sense: {0}")]
+    Invalid(#[from] Invalid),
+}
+
+mod tag {
+    pub const AURAS: u8 = 0;
+    pub const AURA_DELETE: u8 = 1;
+    pub const OFFER: u8 = 2;
+    pub const ACCEPT: u8 = 3;
+    pub const RELEASE: u8 = 4;
+    pub const INTRODUCE: u8 = 5;
+    pub const SNAPSHOT_COVERS: u8 = 6;
+    pub const RESTARTED: u8 = 7;
+    pub const RECOVERY: u8 = 8;
+}
+
+/// The envelope's bytes.
+pub fn encode(envelope: &Envelope) -> Result<Vec<u8>, EncodeError> {
+    let mut out = Vec::new();
+    encode_into(envelope, &mut out)?;
+    Ok(out)
+}
+
+/// The envelope's bytes in a buffer that is used again; it is cleared first, and left empty on an error.
+pub fn encode_into(envelope: &Envelope, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    out.clear();
+    envelope.check()?;
+    out.extend_from_slice(&MAGIC);
+    out.push(VERSION);
+    out.extend_from_slice(&[0; 4]);
+    write_body(out, envelope);
+    let bytes = out.len();
+    if bytes > MAX_ENVELOPE_BYTES {
+        out.clear();
+        return Err(EncodeError::TooLong(bytes));
+    }
+    seal(out);
+    Ok(())
+}
+
+/// Writes the checksum that the body asks for. For tests and fuzzers that change a body and want to reach what
+/// lies behind the checksum; fewer bytes than a header are left as they are.
+pub fn seal(bytes: &mut [u8]) {
+    if let Some((header, body)) = bytes.split_at_mut_checked(HEADER_BYTES) {
+        header[3..].copy_from_slice(&checksum(body));
+    }
+}
+
+fn checksum(body: &[u8]) -> [u8; 4] {
+    (xxh3_64(body) as u32).to_le_bytes()
+}
+
+/// The envelope in these bytes, all of them. What it returns has passed [`Envelope::check`].
+pub fn decode(bytes: &[u8]) -> Result<Envelope, DecodeError> {
+    if bytes.len() > MAX_ENVELOPE_BYTES {
+        return Err(DecodeError::TooLong(bytes.len()));
+    }
+    let Some(([m0, m1, version, sum @ ..], body)) = bytes.split_first_chunk::<HEADER_BYTES>()
+    else {
+        return Err(DecodeError::NotAnEnvelope);
+    };
+    if [*m0, *m1] != MAGIC {
+        return Err(DecodeError::NotAnEnvelope);
+    }
+    if *version != VERSION {
+        return Err(DecodeError::UnknownVersion(*version));
+    }
+    if *sum != checksum(body) {
+        return Err(DecodeError::Damaged);
+    }
+    let mut reader = Reader::new(body);
+    let envelope = read_body(&mut reader)?;
+    reader.finish("envelope")?;
+    envelope.check()?;
+    Ok(envelope)
+}
+
+fn write_body(out: &mut Vec<u8>, envelope: &Envelope) {
+    put_varint(out, envelope.from.0.into());
+    put_varint(out, envelope.to.0.into());
+    put_varint(out, envelope.tick.0);
+    put_varint(out, envelope.sent_at.0);
+    put_varint(out, envelope.messages.len() as u64);
+    let is_upsert = |message: &Message| matches!(message, Message::AuraUpsert(_));
+    for run in envelope
+        .messages
+        .chunk_by(|a, b| is_upsert(a) && is_upsert(b))
+    {
+        if is_upsert(&run[0]) {
+            out.push(tag::AURAS);
+            put_varint(out, run.len() as u64);
+            auras::write_run(out, envelope.tick, run.iter().filter_map(as_upsert));
+        } else {
+            write_message(out, &run[0], envelope.tick);
+        }
+    }
+}
+
+fn as_upsert(message: &Message) -> Option<&AuraUpsert> {
+    match message {
+        Message::AuraUpsert(upsert) => Some(upsert),
+        _ => None,
+    }
+}
+
+fn read_body(reader: &mut Reader<'_>) -> Result<Envelope, Malformed> {
+    let from = RegionId(reader.varint_u32("from")?);
+    let to = RegionId(reader.varint_u32("to")?);
+    let tick = Tick(reader.varint("tick")?);
+    let sent_at = SimTime(reader.varint("sent_at")?);
+    let too_many = reader.error("messages", Why::Misplaced);
+    let count = reader.count("messages", 1)?;
+    if count > MAX_MESSAGES {
+        let why = Why::TooMany(count as u64);
+        return Err(Malformed { why, ..too_many });
+    }
+    let mut messages = Vec::with_capacity(count);
+    while messages.len() < count {
+        read_messages(reader, tick, count - messages.len(), &mut messages)?;
+    }
+    Ok(Envelope {
+        from,
+        to,
+        tick,
+        sent_at,
+        messages,
+    })
+}
+
+/// Reads one message, or one run of aura upserts.
+fn read_messages(
+    reader: &mut Reader<'_>,
+    envelope_tick: Tick,
+    expected: usize,
+    messages: &mut Vec<Message>,
+) -> Result<(), Malformed> {
+    let unknown = reader.error("message", Why::Misplaced);
+    let tag = reader.u8("message")?;
+    if tag != tag::AURAS {
+        messages.push(read_message(reader, tag, envelope_tick, unknown)?);
+        return Ok(());
+    }
+    let wrong = reader.error("auras", Why::Misplaced);
+    let count = reader.count("auras", auras::MIN_BYTES)?;
+    if count == 0 || count > expected {
+        return Err(wrong);
+    }
+    auras::read_run(reader, envelope_tick, count, |upsert| {
+        messages.push(Message::AuraUpsert(upsert));
+    })
+}
+
+fn write_message(out: &mut Vec<u8>, message: &Message, envelope_tick: Tick) {
+    match message {
+        Message::AuraUpsert(_) => unreachable!("upserts are written as runs"),
+        Message::AuraDelete(delete) => {
+            out.push(tag::AURA_DELETE);
+            write_delete(out, delete, envelope_tick);
+        }
+        Message::Offer(offer) => {
+            out.push(tag::OFFER);
+            write_offer(out, offer);
+        }
+        Message::Accept { handover } => put_tagged(out, tag::ACCEPT, handover.0),
+        Message::Release { handover } => put_tagged(out, tag::RELEASE, handover.0),
+        Message::Introduce { visitors } => {
+            put_tagged(out, tag::INTRODUCE, visitors.len() as u64);
+            for visitor in visitors {
+                put_varint(out, visitor.0.into());
+            }
+        }
+        Message::SnapshotCovers { tick, upto } => {
+            put_tagged(out, tag::SNAPSHOT_COVERS, tick.0);
+            put_varint(out, upto.0);
+        }
+        Message::Restarted { snapshot } => put_tagged(out, tag::RESTARTED, snapshot.0),
+        Message::Recovery { taken } => {
+            put_tagged(out, tag::RECOVERY, taken.len() as u64);
+            for (body, epoch) in taken {
+                put_varint(out, body.0);
+                put_varint(out, epoch.0.into());
+            }
+        }
+    }
+}
+
+fn read_message(
+    reader: &mut Reader<'_>,
+    tag: u8,
+    envelope_tick: Tick,
+    unknown: Malformed,
+) -> Result<Message, Malformed> {
+    Ok(match tag {
+        tag::AURA_DELETE => Message::AuraDelete(read_delete(reader, envelope_tick)?),
+        tag::OFFER => Message::Offer(read_offer(reader)?),
+        tag::ACCEPT => Message::Accept {
+            handover: read_handover(reader)?,
+        },
+        tag::RELEASE => Message::Release {
+            handover: read_handover(reader)?,
+        },
+        tag::INTRODUCE => Message::Introduce {
+            visitors: read_list(reader, "visitors", 1, |r| {
+                Ok(RegionId(r.varint_u32("visitor")?))
+            })?,
+        },
+        tag::SNAPSHOT_COVERS => Message::SnapshotCovers {
+            tick: Tick(reader.varint("snapshot tick")?),
+            upto: read_handover(reader)?,
+        },
+        tag::RESTARTED => Message::Restarted {
+            snapshot: Tick(reader.varint("snapshot tick")?),
+        },
+        tag::RECOVERY => Message::Recovery {
+            taken: read_list(reader, "taken bodies", 2, |r| {
+                Ok((
+                    BodyId(r.varint("taken body")?),
+                    Epoch(r.varint_u32("taken epoch")?),
+                ))
+            })?,
+        },
+        _ => {
+            return Err(Malformed {
+                why: Why::UnknownTag(tag),
+                ..unknown
+            });
+        }
+    })
+}
+
+fn write_delete(out: &mut Vec<u8>, delete: &AuraDelete, envelope_tick: Tick) {
+    put_varint(out, delete.body.0);
+    put_varint(out, delete.epoch.0.into());
+    put_zigzag(out, delete.tick.0.wrapping_sub(envelope_tick.0) as i64);
+    // Zero is "nobody", so that a region's number is one more than itself.
+    put_varint(
+        out,
+        delete.moved_to.map_or(0, |region| u64::from(region.0) + 1),
+    );
+}
+
+fn read_delete(reader: &mut Reader<'_>, envelope_tick: Tick) -> Result<AuraDelete, Malformed> {
+    let body = BodyId(reader.varint("deleted aura")?);
+    let epoch = Epoch(reader.varint_u32("epoch")?);
+    let tick = Tick(envelope_tick.0.wrapping_add(reader.zigzag("tick")? as u64));
+    let too_large = reader.error("moved_to", Why::Misplaced);
+    let moved_to = match reader.varint("moved_to")? {
+        0 => None,
+        number => match u32::try_from(number - 1) {
+            Ok(region) => Some(RegionId(region)),
+            Err(_) => {
+                let why = Why::TooLarge(number);
+                return Err(Malformed { why, ..too_large });
+            }
+        },
+    };
+    Ok(AuraDelete {
+        body,
+        epoch,
+        tick,
+        moved_to,
+    })
+}

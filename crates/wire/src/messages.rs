@@ -1,0 +1,177 @@
+//! What one region server can say to another.
+
+use domain::{Body, BodyId, Cluster, Epoch, RegionId, SimTime, Tick};
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+
+/// Everything one region says to one other in one network update (the thesis: BNU).
+///
+/// ```text
+/// region 1 ── Envelope [AuraUpsert, AuraUpsert, Offer, Accept, …] ──► region 2
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Envelope {
+    /// Who speaks.
+    pub from: RegionId,
+    /// To whom.
+    pub to: RegionId,
+    /// The speaker's latest completed tick.
+    pub tick: Tick,
+    /// When it was handed to the channel, on the shared clock; the receiver measures latency by it.
+    pub sent_at: SimTime,
+    /// What is said, in order.
+    pub messages: Vec<Message>,
+}
+
+/// One thing said.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Message {
+    /// A body's aura was created or has moved.
+    AuraUpsert(AuraUpsert),
+    /// A body's aura is gone.
+    AuraDelete(AuraDelete),
+    /// Take over this cluster.
+    Offer(Offer),
+    /// The offer has been received and will be, or has been, carried out. `offer.from` → here.
+    Accept {
+        /// Which offer.
+        handover: HandoverNumber,
+    },
+    /// The accept has been received: the offer will not be sent again.
+    Release {
+        /// Which offer.
+        handover: HandoverNumber,
+    },
+    /// These regions have bodies in or near the sender's region: tell them of yours that are there too.
+    Introduce {
+        /// Regions that are visiting the sender's region.
+        visitors: Vec<RegionId>,
+    },
+    /// The sender's latest snapshot holds everything you handed over up to this number.
+    SnapshotCovers {
+        /// The snapshot's tick.
+        tick: Tick,
+        /// Offers from you up to this number are in it.
+        upto: HandoverNumber,
+    },
+    /// The sender has restarted from its snapshot of this tick: forget its auras, answer with [`Message::Recovery`].
+    Restarted {
+        /// The tick of the snapshot.
+        snapshot: Tick,
+    },
+    /// The answer to [`Message::Restarted`]: what the restarted region must not believe it still owns.
+    /// Offers that its snapshot does not hold follow in the same channel.
+    Recovery {
+        /// Bodies that came from the restarted region after its snapshot, and their epoch now or later;
+        /// by ascending id, each once.
+        taken: Vec<(BodyId, Epoch)>,
+    },
+}
+
+/// "I own this body; whatever of yours touches this sphere, send to me." (The thesis: aura create/update.)
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AuraUpsert {
+    /// Whose aura.
+    pub body: BodyId,
+    /// The body's ownership this speaks of.
+    pub epoch: Epoch,
+    /// The tick at which the body was there.
+    pub tick: Tick,
+    /// The body's origin.
+    pub centre: DVec3,
+    /// Radius of the body's bounding sphere.
+    pub radius: f32,
+    /// How far beyond the bounding sphere the aura reaches at the tick it speaks of, metres.
+    pub reach: f32,
+    /// How much the reach grows per tick without news, metres. Zero for a sleeping body and for size `thesis`.
+    pub growth: f32,
+    /// Who stays if two clusters want each other.
+    pub key: ClusterKey,
+}
+
+/// Rank of a cluster in the tie-break: the lower one stays, the higher one moves. It is the lowest pair of
+/// its projecting members, so both sides of a boundary compute the same answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ClusterKey {
+    /// Since when its longest-projecting member projects.
+    pub since: Tick,
+    /// That member (the lowest id among equals).
+    pub body: BodyId,
+}
+
+/// "This body's aura is gone." (The thesis: aura delete.)
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AuraDelete {
+    /// Whose aura.
+    pub body: BodyId,
+    /// The ownership under which it was projected.
+    pub epoch: Epoch,
+    /// The tick after which it is gone.
+    pub tick: Tick,
+    /// If the body migrated: its new owner, who will speak for it from now on.
+    pub moved_to: Option<RegionId>,
+}
+
+/// Number of an offer, counted by the offering region per receiver from 1.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct HandoverNumber(pub u64);
+
+/// Why a cluster migrates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HandoverCause {
+    /// A member touched an aura of the receiver (algorithm AC).
+    AuraCollision {
+        /// The member that touched.
+        member: BodyId,
+        /// The body whose aura it was.
+        aura: BodyId,
+    },
+    /// The cluster is an island in the receiver's region (algorithm BT).
+    BoundaryTraversal,
+    /// Policy `naive`: the centre crossed the border.
+    CentreCrossed,
+}
+
+/// A cluster on its way to a new owner.
+///
+/// ```text
+/// old owner ── Offer ──► new owner      removed from the old owner's world at `tick`
+/// old owner ◄── Accept ── new owner     inserted at the new owner's next tick
+/// old owner ── Release ──► new owner    neither needs the number any more
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Offer {
+    /// Its number; the same number is the same offer.
+    pub handover: HandoverNumber,
+    /// The last tick through which the old owner stepped the cluster.
+    pub tick: Tick,
+    /// Why.
+    pub cause: HandoverCause,
+    /// Ownership of each body in `cluster.bodies`, in the same order.
+    pub members: Vec<Member>,
+    /// The bodies with all their state.
+    pub cluster: Cluster,
+    /// Spawns announced near the cluster but not yet born; they go with it. By ascending id.
+    pub unborn: Vec<Unborn>,
+}
+
+/// A body's ownership, handed over with it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its epoch under the new owner.
+    pub epoch: Epoch,
+    /// Since when it projects, if it does: the tie-break outlives the migration.
+    pub projecting_since: Option<Tick>,
+}
+
+/// A spawn near a boundary waits until its aura is known to all neighbours, so that nothing is born
+/// into a contact across a border.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Unborn {
+    /// What will be born.
+    pub body: Body,
+    /// Since when it is announced.
+    pub since: Tick,
+}

@@ -1,0 +1,150 @@
+//! Looking at bodies. Every walk is in `BodyId` order.
+
+use crate::contacts::ContactBegun;
+use crate::world::{Entry, World};
+use domain::{BodyForm, BodyId, Bounds, Joint, Motion};
+
+/// One body as it is now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BodyView {
+    /// Where it is and how it moves.
+    pub motion: Motion,
+    /// Not stepped until something touches it.
+    pub asleep: bool,
+    /// Of the sphere around its origin that holds its shape, metres.
+    pub radius: f32,
+    /// The tight box of its true shape, in world coordinates.
+    pub bounds: Bounds,
+}
+
+impl World {
+    /// How many bodies there are.
+    pub fn len(&self) -> usize {
+        self.bodies.len()
+    }
+
+    /// Are there no bodies?
+    pub fn is_empty(&self) -> bool {
+        self.bodies.is_empty()
+    }
+
+    /// Is the body here?
+    pub fn contains(&self, id: BodyId) -> bool {
+        self.bodies.contains_key(&id)
+    }
+
+    /// The ids of all bodies.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = BodyId> + '_ {
+        self.bodies.keys().copied()
+    }
+
+    /// All bodies.
+    pub fn bodies(&self) -> impl ExactSizeIterator<Item = (BodyId, BodyView)> + '_ {
+        self.bodies
+            .iter()
+            .map(|(id, entry)| (*id, self.view(entry)))
+    }
+
+    /// One body.
+    pub fn body(&self, id: BodyId) -> Option<BodyView> {
+        self.bodies.get(&id).map(|entry| self.view(entry))
+    }
+
+    /// Where a body is and how it moves: less work than the whole [`body`](Self::body).
+    pub fn motion(&self, id: BodyId) -> Option<Motion> {
+        self.bodies.get(&id).map(|entry| self.motion_of(entry))
+    }
+
+    /// All bodies' motions: less work than all [`bodies`](Self::bodies).
+    pub fn motions(&self) -> impl ExactSizeIterator<Item = (BodyId, Motion)> + '_ {
+        self.bodies
+            .iter()
+            .map(|(id, entry)| (*id, self.motion_of(entry)))
+    }
+
+    /// What stays the same during the body's life.
+    pub fn form(&self, id: BodyId) -> Option<&BodyForm> {
+        self.bodies.get(&id).map(|entry| &entry.form)
+    }
+
+    /// Does the body sleep? `false` if it is not here.
+    pub fn is_asleep(&self, id: BodyId) -> bool {
+        self.bodies
+            .get(&id)
+            .is_some_and(|entry| self.physics.bodies[entry.handle].is_sleeping())
+    }
+
+    /// How many bodies are awake.
+    pub fn awake_count(&self) -> usize {
+        self.bodies
+            .values()
+            .filter(|entry| !self.physics.bodies[entry.handle].is_sleeping())
+            .count()
+    }
+
+    /// The bodies tied to this one by joints, directly or through others, itself included, by ascending
+    /// id. Empty if it is not here.
+    pub fn assembly(&self, id: BodyId) -> &[BodyId] {
+        if let Some(members) = self.joints.assembly(id) {
+            return members;
+        }
+        match self.bodies.get_key_value(&id) {
+            Some((id, _)) => std::slice::from_ref(id),
+            None => &[],
+        }
+    }
+
+    /// All joints, by ascending id.
+    pub fn joints(&self) -> impl Iterator<Item = &Joint> {
+        self.joints.all()
+    }
+
+    /// How many joints there are.
+    pub fn joint_count(&self) -> usize {
+        self.joints.len()
+    }
+
+    /// The bodies that were in contact with this one in the last step, by ascending id.
+    pub fn touching(&self, id: BodyId) -> Vec<BodyId> {
+        let mut others: Vec<BodyId> = self.neighbours(id).collect();
+        others.sort_unstable();
+        others.dedup();
+        others
+    }
+
+    /// The contacts that began in the last step, by ids.
+    pub fn contacts_begun(&self) -> &[ContactBegun] {
+        &self.begun
+    }
+
+    pub(crate) fn motion_of(&self, entry: &Entry) -> Motion {
+        let rigid = &self.physics.bodies[entry.handle];
+        Motion {
+            position: self.frame.world(rigid.translation()),
+            rotation: *rigid.rotation(),
+            linear_velocity: rigid.linvel(),
+            angular_velocity: rigid.angvel(),
+        }
+    }
+
+    fn view(&self, entry: &Entry) -> BodyView {
+        BodyView {
+            motion: self.motion_of(entry),
+            asleep: self.physics.bodies[entry.handle].is_sleeping(),
+            radius: entry.radius,
+            bounds: self.bounds_of(entry),
+        }
+    }
+
+    pub(crate) fn bounds_of(&self, entry: &Entry) -> Bounds {
+        // From the body's pose: a collider that has not been stepped yet does not know its place.
+        let pose = self.physics.bodies[entry.handle].position();
+        let aabb = self.physics.colliders[entry.collider]
+            .shape()
+            .compute_aabb(pose);
+        Bounds {
+            min: self.frame.world(aabb.mins),
+            max: self.frame.world(aabb.maxs),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! The world itself: what is in it, how it gets in and out one by one, and the step.
+
+use crate::config::{WorldConfig, WorldError};
+use crate::contacts::{ContactBegun, Tag};
+use crate::frame::Frame;
+use crate::joints::{self, JointBook};
+use crate::warm_start::{SeedingDispatcher, Seeds};
+use crate::{check, contacts, shapes, sleep};
+use domain::{Body, BodyForm, BodyId, Joint, Shape, ShapeError, Static, StaticId};
+use glam::{DVec3, Vec3};
+use rapier3d::prelude::{
+    ActiveEvents, Collider, ColliderBuilder, ColliderHandle, PhysicsWorld, RigidBodyActivation,
+    RigidBodyBuilder, RigidBodyHandle, SharedShape,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One engine world: static scenery and the dynamic bodies of one region.
+///
+/// *Feeding*: [`spawn`](Self::spawn), [`add_joint`](Self::add_joint), [`insert`](Self::insert),
+/// [`apply_impulse`](Self::apply_impulse), [`remove`](Self::remove), [`extract`](Self::extract).
+/// *Time*: [`step`](Self::step). *Looking*: everything else takes `&self`.
+///
+/// The same operations in the same order give the same bits. A world that is only spawned into and
+/// stepped gives the bits of plain Rapier.
+pub struct World {
+    pub(crate) physics: PhysicsWorld,
+    pub(crate) frame: Frame,
+    pub(crate) bodies: BTreeMap<BodyId, Entry>,
+    pub(crate) statics: FxHashMap<StaticId, ColliderHandle>,
+    pub(crate) joints: JointBook,
+    /// Bodies the engine's tree does not know yet: inserted since the last step.
+    pub(crate) fresh: FxHashSet<BodyId>,
+    /// What the next step's first contact computations start from.
+    pub(crate) seeds: Arc<Seeds>,
+    pub(crate) begun: Vec<ContactBegun>,
+    pub(crate) has_stepped: bool,
+    pub(crate) may_sleep: bool,
+}
+
+/// What the world keeps of a body beside the engine's own.
+pub(crate) struct Entry {
+    pub(crate) handle: RigidBodyHandle,
+    pub(crate) collider: ColliderHandle,
+    pub(crate) form: BodyForm,
+    pub(crate) radius: f32,
+}
+
+impl World {
+    /// A world with its scenery and no bodies.
+    pub fn new(config: WorldConfig, statics: &[Static]) -> Result<Self, WorldError> {
+        check::check_config(&config)?;
+        let mut physics = PhysicsWorld::new();
+        physics.gravity = config.gravity;
+        physics.integration_parameters.dt = config.step.as_secs() as f32;
+        let seeds = Arc::new(Seeds::default());
+        physics
+            .narrow_phase
+            .set_query_dispatcher(SeedingDispatcher::new(seeds.clone()));
+        let mut world = Self {
+            physics,
+            frame: Frame {
+                origin: config.origin,
+            },
+            bodies: BTreeMap::new(),
+            statics: FxHashMap::default(),
+            joints: JointBook::default(),
+            fresh: FxHashSet::default(),
+            seeds,
+            begun: Vec::new(),
+            has_stepped: false,
+            may_sleep: true,
+        };
+        for scenery in statics {
+            world.add_static(scenery)?;
+        }
+        Ok(world)
+    }
+
+    fn add_static(&mut self, scenery: &Static) -> Result<(), WorldError> {
+        check::check_static(scenery)?;
+        if self.statics.contains_key(&scenery.id) {
+            return Err(WorldError::DuplicateStatic(scenery.id));
+        }
+        let bad = |cause: ShapeError| WorldError::BadStatic {
+            id: scenery.id,
+            cause,
+        };
+        let collider = ColliderBuilder::new(shapes::build(&scenery.shape).map_err(bad)?)
+            .position(self.frame.local_pose(scenery.position, scenery.rotation))
+            .friction(scenery.material.friction)
+            .restitution(scenery.material.restitution)
+            .user_data(Tag::Static(scenery.id).pack());
+        let handle = self.physics.insert_collider(collider, None);
+        self.statics.insert(scenery.id, handle);
+        Ok(())
+    }
+
+    /// The place of the engine's zero.
+    pub fn origin(&self) -> DVec3 {
+        self.frame.origin
+    }
+
+    /// Adds a new body. Its [`Rest`](domain::Rest) is ignored: what is new is awake.
+    pub fn spawn(&mut self, body: &Body) -> Result<(), WorldError> {
+        check::check_body(body)?;
+        if self.bodies.contains_key(&body.id) {
+            return Err(WorldError::DuplicateBody(body.id));
+        }
+        let shape = build_shape(body.id, &body.form.shape)?;
+        self.put(body, shape, None);
+        Ok(())
+    }
+
+    /// Puts a checked body into the engine.
+    pub(crate) fn put(
+        &mut self,
+        body: &Body,
+        shape: SharedShape,
+        activation: Option<RigidBodyActivation>,
+    ) {
+        let form = &body.form;
+        let mut rigid = RigidBodyBuilder::dynamic()
+            .pose(
+                self.frame
+                    .local_pose(body.motion.position, body.motion.rotation),
+            )
+            .linvel(body.motion.linear_velocity)
+            .angvel(body.motion.angular_velocity)
+            .gravity_scale(form.gravity_scale)
+            .linear_damping(form.linear_damping)
+            .angular_damping(form.angular_damping)
+            .ccd_enabled(form.continuous)
+            .build();
+        if let Some(activation) = activation {
+            *rigid.activation_mut() = activation;
+        }
+        if !self.may_sleep {
+            sleep::allow(&mut rigid, false);
+        }
+        let (handle, collider) = self.physics.insert(rigid, collider_of(body.id, form, shape));
+        let entry = Entry {
+            handle,
+            collider,
+            form: form.clone(),
+            radius: form.shape.bounding_radius(),
+        };
+        self.bodies.insert(body.id, entry);
+        self.fresh.insert(body.id);
+    }
+
+    /// Ties two bodies of this world. Both wake.
+    pub fn add_joint(&mut self, joint: &Joint) -> Result<(), WorldError> {
+        check::check_joint(joint)?;
+        if self.joints.contains(joint.id) {
+            return Err(WorldError::BadJoint {
+                id: joint.id,
+                what: "there is already a joint of this id",
+            });
+        }
+        for end in [joint.a, joint.b] {
+            if !self.bodies.contains_key(&end) {
+                return Err(WorldError::UnknownBody(end));
+            }
+        }
+        self.put_joints(&[*joint], true);
+        Ok(())
+    }
+
+    /// Puts checked joints into the engine.
+    pub(crate) fn put_joints(&mut self, joints: &[Joint], wake: bool) {
+        let mut made = Vec::with_capacity(joints.len());
+        for joint in joints {
+            let a = self.bodies[&joint.a].handle;
+            let b = self.bodies[&joint.b].handle;
+            let handle = self
+                .physics
+                .impulse_joints
+                .insert(a, b, joints::build(joint), wake);
+            made.push((*joint, handle));
+        }
+        self.joints.insert(&made);
+    }
+
+    /// Takes a body out of the world, with its joints; what it touched wakes. Returns it as it was.
+    pub fn remove(&mut self, id: BodyId) -> Option<Body> {
+        let body = self.read_body(id)?;
+        self.take_out(&[id]);
+        Some(body)
+    }
+
+    /// Removes bodies from the engine and from our books. The engine wakes what they touched at the
+    /// next step.
+    pub(crate) fn take_out(&mut self, ids: &[BodyId]) {
+        for id in ids {
+            if let Some(entry) = self.bodies.remove(id) {
+                self.physics.remove_body(entry.handle);
+                self.fresh.remove(id);
+            }
+        }
+        self.joints.remove_bodies(ids);
+    }
+
+    /// Kicks a body (N·s), at its centre of mass or at a point of the world; it wakes. `false` if there
+    /// is no such body or a number is not finite.
+    pub fn apply_impulse(&mut self, id: BodyId, impulse: Vec3, at: Option<DVec3>) -> bool {
+        let Some(entry) = self.bodies.get(&id) else {
+            return false;
+        };
+        if !impulse.is_finite() || at.is_some_and(|point| !point.is_finite()) {
+            return false;
+        }
+        let rigid = &mut self.physics.bodies[entry.handle];
+        if self.fresh.contains(&id) {
+            // The engine weighs a body in its first step; before that an impulse would do nothing.
+            rigid.recompute_mass_properties_from_colliders(&self.physics.colliders);
+        }
+        match at {
+            Some(point) => {
+                rigid.apply_impulse_at_point(impulse, self.frame.local(point), true);
+            }
+            None => rigid.apply_impulse(impulse, true),
+        }
+        true
+    }
+
+    /// Moves all bodies by one step and collects the contacts that began in it.
+    pub fn step(&mut self) {
+        let collector = contacts::Collector::new(&self.seeds);
+        self.physics.step_with_events(&(), &collector);
+        self.begun = collector.finish();
+        self.seeds.clear();
+        self.fresh.clear();
+        self.has_stepped = true;
+    }
+
+    /// Lets bodies fall asleep (the default) or keeps all of them awake, those that come later too.
+    pub fn set_sleeping(&mut self, allowed: bool) {
+        self.may_sleep = allowed;
+        for entry in self.bodies.values() {
+            sleep::allow(&mut self.physics.bodies[entry.handle], allowed);
+        }
+    }
+}
+
+/// The collider of a body. It reports when it begins to touch something.
+fn collider_of(id: BodyId, form: &BodyForm, shape: SharedShape) -> Collider {
+    ColliderBuilder::new(shape)
+        .density(form.material.density)
+        .friction(form.material.friction)
+        .restitution(form.material.restitution)
+        .active_events(ActiveEvents::COLLISION_EVENTS)
+        .user_data(Tag::Body(id).pack())
+        .build()
+}
+
+pub(crate) fn build_shape(id: BodyId, shape: &Shape) -> Result<SharedShape, WorldError> {
+    shapes::build(shape).map_err(|cause| WorldError::BadShape { id, cause })
+}
