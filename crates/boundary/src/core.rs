@@ -24,7 +24,7 @@ use domain::{
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use wire::{AuraDelete, AuraUpsert, ClusterKey, Envelope, HandoverCause, Member, Message, Offer, Unborn};
+use wire::{AuraDelete, AuraUpsert, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member, Message, Offer, Unborn};
 
 /// How often the island test runs with size `safe`. It frees bodies from a host they have left; nothing depends on its haste.
 const ISLAND_TEST_TICKS: u64 = 4;
@@ -198,8 +198,8 @@ impl Boundary {
         }
     }
 
-    /// A cluster has been taken out of the world after this tick: send it.
-    pub fn offer(&mut self, tick: Tick, departure: Departure, cluster: Cluster) -> Offer {
+    /// A cluster has been taken out of the world after this tick: send it. Returns the offer's number.
+    pub fn offer(&mut self, tick: Tick, departure: Departure, cluster: Cluster) -> HandoverNumber {
         let offer = Offer {
             handover: self.ledger.number(departure.to),
             tick,
@@ -208,9 +208,10 @@ impl Boundary {
             cluster,
             unborn: departure.unborn,
         };
+        let handover = offer.handover;
         self.ledger.offered(departure.to, tick, offer.clone());
-        self.buffers.migrate(departure.to, offer.clone());
-        offer
+        self.buffers.migrate(departure.to, offer);
+        handover
     }
 
     /// An arrival has been put into the world.
@@ -757,6 +758,16 @@ impl Boundary {
     /// How many spawns are announced and not yet born.
     pub fn unborn(&self) -> usize {
         self.nursery.len()
+    }
+
+    /// Which spawns are announced and not yet born, ascending.
+    pub fn announced(&self) -> impl Iterator<Item = BodyId> {
+        self.nursery.keys().copied()
+    }
+
+    /// Has this body ever been here, as far as we know? A spawn of it would be a second one.
+    pub fn knows(&self, body: BodyId) -> bool {
+        self.nursery.contains_key(&body) || self.ledger.known(body).is_some()
     }
 
     /// Offers of ours that have not been accepted.

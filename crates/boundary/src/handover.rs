@@ -144,6 +144,10 @@ impl HandoverLedger {
                 incoming.taken.push((offer.tick, body.id, member.epoch));
             }
         }
+        if self.retain {
+            let unborn = offer.unborn.iter().map(|unborn| unborn.body.id);
+            incoming.taken.extend(unborn.map(|id| (offer.tick, id, Epoch(0))));
+        }
         (!offer.cluster.bodies.is_empty() || !offer.unborn.is_empty()).then_some(offer)
     }
 

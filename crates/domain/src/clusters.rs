@@ -32,9 +32,10 @@ pub struct ContactMemory {
     pub a: ContactEnd,
     /// The manifold's second side.
     pub b: ContactEnd,
-    /// Which part of a compound or mesh on the first side (0 otherwise).
+    /// Which part of a compound or mesh on the first side (0 for a simple shape, the highest number for
+    /// several parts solved as one).
     pub part_a: u32,
-    /// Which part of a compound or mesh on the second side (0 otherwise).
+    /// The same for the second side.
     pub part_b: u32,
     /// Its contact points.
     pub points: Vec<PointMemory>,
@@ -53,7 +54,7 @@ pub struct PointMemory {
     pub friction_impulse: Vec3,
     /// Twist-friction impulse of the last step.
     pub twist_impulse: f32,
-    /// Where it is in the first side's frame, if the pair touches through several parts of a mesh or
-    /// compound at once: the engine merges those parts, and only the place tells their points apart.
-    pub place: Option<Vec3>,
+    /// Where it is in the first side's frame. The same corner may come back under another feature id;
+    /// then the place tells which one it was.
+    pub place: Vec3,
 }

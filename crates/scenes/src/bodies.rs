@@ -26,6 +26,7 @@ pub(crate) struct Cast {
     pub(crate) names: BTreeMap<String, BodyId>,
     /// Bodies with mistakes: their values stand in for unknown ones, so nothing is derived from them.
     pub(crate) broken: BTreeSet<BodyId>,
+    /// The line of each `name` of the file (a grid's is not a body's).
     name_lines: BTreeMap<String, usize>,
 }
 
@@ -34,28 +35,19 @@ impl Cast {
         &self.bodies[id.0 as usize - 1]
     }
 
-    fn next_id(&self) -> BodyId {
-        BodyId(self.bodies.len() as u64 + 1)
-    }
-
-    fn add(&mut self, form: BodyForm, motion: Motion, name: Option<String>, broken: bool) {
-        let id = self.next_id();
+    /// Adds a body; answers whether its name was still free.
+    fn add(&mut self, form: BodyForm, motion: Motion, name: Option<String>, broken: bool) -> bool {
+        let id = BodyId(self.bodies.len() as u64 + 1);
         self.bodies.push(Body::new(id, form, motion));
         if broken {
             self.broken.insert(id);
         }
-        if let Some(name) = name {
-            self.names.insert(name, id);
-        }
+        name.is_none_or(|name| self.names.insert(name, id).is_none())
     }
 }
 
 pub(crate) fn read_statics(root: &Table, meshes: &Meshes) -> Vec<Static> {
-    let tables = root.tables("static");
-    if tables.len() > MAX_STATICS {
-        root.note("static", format!("at most {MAX_STATICS} statics, not {}", tables.len()));
-        return Vec::new();
-    }
+    let tables = root.tables("static", MAX_STATICS);
     let read = |(i, table): (usize, &Table)| read_static(StaticId(i as u32), table, meshes);
     tables.iter().enumerate().filter_map(read).collect()
 }
@@ -77,8 +69,8 @@ fn read_static(id: StaticId, table: &Table, meshes: &Meshes) -> Option<Static> {
 
 /// Bodies and grids, in the order in which they stand in the file.
 pub(crate) fn read_cast(root: &Table, meshes: &Meshes) -> Cast {
-    let bodies = root.tables("body").into_iter().map(|t| (t, false));
-    let grids = root.tables("grid").into_iter().map(|t| (t, true));
+    let bodies = root.tables("body", MAX_BODIES).into_iter().map(|t| (t, false));
+    let grids = root.tables("grid", MAX_BODIES).into_iter().map(|t| (t, true));
     let mut tables: Vec<(Table, bool)> = bodies.chain(grids).collect();
     tables.sort_by_key(|(table, _)| table.start());
     let mut cast = Cast::default();
@@ -104,7 +96,9 @@ fn read_body(table: &Table, meshes: &Meshes, cast: &mut Cast) {
     let position = read_position(table, "position").unwrap_or_default();
     let motion = read_motion(table, position);
     let broken = table.problems().count() > before;
-    cast.add(form, motion, name, broken);
+    if !cast.add(form, motion, name, broken) && !broken {
+        table.note("name", "a body of a grid already has this name");
+    }
 }
 
 fn read_grid(table: &Table, meshes: &Meshes, cast: &mut Cast) {
@@ -121,6 +115,7 @@ fn read_grid(table: &Table, meshes: &Meshes, cast: &mut Cast) {
     let count = count.and_then(|f| read_count(&f, MAX_BODIES - cast.bodies.len())).unwrap_or([1; 3]);
     let motion = read_motion(table, origin);
     let broken = table.problems().count() > before;
+    let mut names_free = true;
     for [x, y, z] in cells(count) {
         let shift = spacing * DVec3::new(x as f64, y as f64, z as f64);
         let stagger = if y % 2 == 1 { stagger } else { DVec3::ZERO };
@@ -129,7 +124,10 @@ fn read_grid(table: &Table, meshes: &Meshes, cast: &mut Cast) {
             ..motion
         };
         let name = name.as_ref().map(|name| format!("{name}[{x},{y},{z}]"));
-        cast.add(form.clone(), place, name, broken);
+        names_free &= cast.add(form.clone(), place, name, broken);
+    }
+    if !names_free && !broken {
+        table.note("name", "another body already has the name of one of this grid's bodies");
     }
 }
 
@@ -139,7 +137,7 @@ fn cells([nx, ny, nz]: [usize; 3]) -> impl Iterator<Item = [usize; 3]> {
 }
 
 fn read_count(field: &Field, room: usize) -> Option<[usize; 3]> {
-    let items = field.items("a list of 3 whole numbers")?;
+    let items = field.items("a list of 3 whole numbers", 3)?;
     if items.len() != 3 {
         field.note(format!("must be a list of 3 whole numbers, not of {}", items.len()));
         return None;

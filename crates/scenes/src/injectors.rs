@@ -11,17 +11,18 @@ pub(crate) const INJECTOR_KEYS: &[&str] = &[
     "min", "max", "rate", "from", "until", "velocity_min", "velocity_max", "shapes",
 ];
 const MAX_INJECTORS: usize = 1000;
+const MAX_SHAPES: usize = 1000;
 
 pub(crate) fn read_injectors(root: &Table, seconds: f64, meshes: &Meshes) -> Vec<Injector> {
-    let tables = root.tables("injector");
-    if tables.len() > MAX_INJECTORS {
-        root.note("injector", format!("at most {MAX_INJECTORS} injectors, not {}", tables.len()));
-        return Vec::new();
-    }
+    let tables = root.tables("injector", MAX_INJECTORS);
     let mut injected = 0;
     let mut injectors = Vec::new();
     for table in &tables {
         let Some(injector) = read_injector(table, seconds, meshes) else { continue };
+        if injector.total() == 0 {
+            table.note("rate", "below one body from `from` to `until`: nothing would ever appear");
+            continue;
+        }
         injected += injector.total();
         if injected > MAX_BODIES {
             table.note("rate", format!("{injected} injected bodies are too many: at most {MAX_BODIES}"));
@@ -99,7 +100,7 @@ fn read_time(table: &Table, seconds: f64) -> Option<(f64, f64)> {
 
 fn read_forms(table: &Table, meshes: &Meshes) -> Option<Vec<BodyForm>> {
     let field = table.required("shapes", "a list of shapes, one of which is drawn for each body")?;
-    let items = field.items("a list of shapes")?;
+    let items = field.items("a list of shapes", MAX_SHAPES)?;
     if items.is_empty() {
         field.note("at least one shape is needed");
     }

@@ -22,10 +22,13 @@ pub(crate) const JOINT_TYPES: &[(&str, JointKind)] = &[
 const MAX_ANCHOR_GAP: f64 = 0.5;
 /// Joints have no frame of their own: what they lock is the difference between the bodies' axes.
 const MAX_START_TWIST_DEGREES: f32 = 10.0;
+const MAX_JOINTS: usize = 200_000;
 const MAX_COMMANDS: usize = 100_000;
+/// So many names are searched for one similar to a mistyped one.
+const MOST_COMPARED: usize = 2000;
 
 pub(crate) fn read_joints(root: &Table, cast: &Cast) -> Vec<Joint> {
-    let tables = root.tables("joint");
+    let tables = root.tables("joint", MAX_JOINTS);
     let read = |(i, table): (usize, &Table)| read_joint(JointId(i as u64 + 1), table, cast);
     tables.iter().enumerate().filter_map(read).collect()
 }
@@ -65,13 +68,18 @@ fn read_body_name(table: &Table, key: &str, cast: &Cast) -> Option<BodyId> {
     let name = field.text()?;
     let found = cast.names.get(name).copied();
     if found.is_none() {
-        let hint = match nearest(name, cast.names.keys().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "no body of this scene has a name".to_owned(),
-        };
+        let hint = if table.problems().is_full() { String::new() } else { hint(name, cast) };
         field.note(format!("there is no body named `{name}`; {hint}"));
     }
     found
+}
+
+fn hint(name: &str, cast: &Cast) -> String {
+    let known = cast.names.keys().map(String::as_str).take(MOST_COMPARED);
+    match nearest(name, known) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "no body of this scene has a name".to_owned(),
+    }
 }
 
 fn read_axis(table: &Table, kind: Option<JointKind>) -> Option<Vec3> {
@@ -138,11 +146,7 @@ fn check_start(table: &Table, joint: &Joint, a: &Motion, b: &Motion) {
 }
 
 pub(crate) fn read_commands(root: &Table, cast: &Cast) -> Vec<Command> {
-    let tables = root.tables("command");
-    if tables.len() > MAX_COMMANDS {
-        root.note("command", format!("at most {MAX_COMMANDS} commands, not {}", tables.len()));
-        return Vec::new();
-    }
+    let tables = root.tables("command", MAX_COMMANDS);
     let mut commands: Vec<Command> = tables.iter().filter_map(|t| read_command(t, cast)).collect();
     // Stable: commands of one time keep the file's order.
     commands.sort_by(|a, b| a.at.total_cmp(&b.at));

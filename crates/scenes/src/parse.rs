@@ -91,3 +91,51 @@ fn read_tolerances(root: &Table) -> Tolerances {
     read("frame_ms", 1e4, &mut tolerances.frame_ms);
     tolerances
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REFERENCE: &str = include_str!("../../../docs/scenes.md");
+
+    #[test]
+    fn the_example_of_the_reference_is_a_scene() {
+        let (_, rest) = REFERENCE.split_once("```toml\n").unwrap();
+        let (example, _) = rest.split_once("```").unwrap();
+        let scene = Scene::parse(example, None).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(scene.bodies.len(), 82);
+        assert_eq!((scene.statics.len(), scene.joints.len(), scene.commands.len()), (2, 1, 1));
+        assert_eq!(scene.injectors[0].total(), 1200);
+    }
+
+    #[test]
+    fn the_reference_names_every_key_layout_and_joint() {
+        let shapes = crate::shapes::SHAPE_KEYS;
+        let mut words: Vec<&str> = [
+            SCENE_KEYS,
+            TOLERANCE_KEYS,
+            bodies::PLACE_KEYS,
+            bodies::SURFACE_KEYS,
+            bodies::FORM_KEYS,
+            bodies::MOTION_KEYS,
+            bodies::GRID_KEYS,
+            injectors::INJECTOR_KEYS,
+            joints::JOINT_KEYS,
+            joints::COMMAND_KEYS,
+        ]
+        .concat();
+        words.extend(shapes.iter().flat_map(|(kind, keys)| [&[*kind], *keys].concat()));
+        words.extend(joints::JOINT_TYPES.iter().map(|(name, _)| *name));
+        words.extend(domain::Layout::ALL.map(|layout| layout.name()));
+        for word in words {
+            let named = [format!("`{word}`"), format!("`{word} = ")];
+            assert!(named.iter().any(|n| REFERENCE.contains(n)), "docs/scenes.md does not explain `{word}`");
+        }
+        for key in regions::REGION_KEYS {
+            assert!(REFERENCE.contains(&format!("`regions.{key}`")), "{key}");
+        }
+        for key in regions::WORLD_KEYS {
+            assert!(REFERENCE.contains(&format!("`world.{key}`")), "{key}");
+        }
+    }
+}

@@ -6,7 +6,7 @@
 
 use crate::errors::{SceneError, SceneErrors};
 use crate::nearest::unknown;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
@@ -15,6 +15,8 @@ use toml::de::{DeArray, DeTable, DeValue};
 /// The mistakes noted so far.
 pub(crate) struct Problems<'t> {
     text: &'t str,
+    /// Where each line starts; found at the first mistake.
+    line_starts: OnceCell<Vec<usize>>,
     noted: RefCell<Vec<SceneError>>,
     count: Cell<usize>,
 }
@@ -23,23 +25,29 @@ impl<'t> Problems<'t> {
     pub(crate) fn in_text(text: &'t str) -> Self {
         Self {
             text,
+            line_starts: OnceCell::new(),
             noted: RefCell::default(),
             count: Cell::new(0),
         }
     }
 
     pub(crate) fn note(&self, span: Range<usize>, key: &str, message: impl Into<String>) {
+        let listed = !self.is_full();
         self.count.set(self.count.get() + 1);
-        let mut noted = self.noted.borrow_mut();
-        if noted.len() < SceneErrors::MOST_LISTED {
+        if listed {
             let (line, column) = self.place(span.start);
-            noted.push(SceneError {
+            self.noted.borrow_mut().push(SceneError {
                 line,
                 column,
                 key: key.to_owned(),
                 message: message.into(),
             });
         }
+    }
+
+    /// Are further mistakes only counted? Then nobody will read a costly hint.
+    pub(crate) fn is_full(&self) -> bool {
+        self.count.get() >= SceneErrors::MOST_LISTED
     }
 
     /// How many mistakes so far: a reader compares before and after to know whether its own part is whole.
@@ -65,10 +73,12 @@ impl<'t> Problems<'t> {
     }
 
     fn place(&self, offset: usize) -> (usize, usize) {
-        let before = self.text.get(..offset).unwrap_or(self.text);
-        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-        let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
-        (line, before[line_start..].chars().count() + 1)
+        let after_break = |(i, _): (usize, &str)| i + 1;
+        let starts = || std::iter::once(0).chain(self.text.match_indices('\n').map(after_break)).collect();
+        let starts: &Vec<usize> = self.line_starts.get_or_init(starts);
+        let line = starts.partition_point(|start| *start <= offset);
+        let before = self.text.get(starts[line - 1]..offset).unwrap_or_default();
+        (line, before.chars().count() + 1)
     }
 }
 
@@ -157,9 +167,11 @@ impl<'r, 't> Table<'r, 't> {
         let known = known.concat();
         for key in self.entries.keys() {
             if !known.contains(&key.get_ref().as_ref()) {
-                let message = unknown("key", key.get_ref(), &known);
-                self.problems
-                    .note(key.span(), &self.path_to(key.get_ref()), message);
+                let message = match self.problems.is_full() {
+                    true => String::new(),
+                    false => unknown("key", key.get_ref(), &known),
+                };
+                self.problems.note(key.span(), &self.path_to(key.get_ref()), message);
             }
         }
     }
@@ -188,9 +200,9 @@ impl<'r, 't> Table<'r, 't> {
         self.problems.note(span, &self.path_to(key), message);
     }
 
-    /// The tables of a list of tables, in order; none if the key is absent.
-    pub(crate) fn tables(&self, key: &str) -> Vec<Table<'r, 't>> {
-        let items = self.field(key).and_then(|f| f.items("a list of tables"));
+    /// The tables of a list of at most so many tables, in order; none if the key is absent.
+    pub(crate) fn tables(&self, key: &str, most: usize) -> Vec<Table<'r, 't>> {
+        let items = self.field(key).and_then(|f| f.items("a list of tables", most));
         items
             .unwrap_or_default()
             .into_iter()
@@ -279,10 +291,12 @@ impl<'r, 't> Field<'r, 't> {
     /// A list of exactly `N` numbers.
     pub(crate) fn vector<const N: usize>(&self, allowed: Allowed) -> Option<[f64; N]> {
         let wanted = format!("a list of {N} numbers");
-        let items = self.items(&wanted)?;
-        if items.len() != N {
+        if let DeValue::Array(items) = self.value.get_ref()
+            && items.len() != N
+        {
             return self.refuse(format!("must be {wanted}, not of {}", items.len()));
         }
+        let items = self.items(&wanted, N)?;
         let numbers: Vec<Option<f64>> = items.iter().map(|i| i.number(allowed)).collect();
         let numbers: Option<Vec<f64>> = numbers.into_iter().collect();
         numbers?.try_into().ok()
@@ -300,10 +314,11 @@ impl<'r, 't> Field<'r, 't> {
         }
     }
 
-    /// The items of a list.
-    pub(crate) fn items(&self, wanted: &str) -> Option<Vec<Field<'r, 't>>> {
+    /// The items of a list of at most so many.
+    pub(crate) fn items(&self, wanted: &str, most: usize) -> Option<Vec<Field<'r, 't>>> {
         match self.value.get_ref() {
-            DeValue::Array(items) => Some(self.each(items)),
+            DeValue::Array(items) if items.len() <= most => Some(self.each(items)),
+            DeValue::Array(items) => self.refuse(format!("at most {most} entries are allowed, not {}", items.len())),
             _ => self.refuse(format!("must be {wanted}, not {}", self.kind())),
         }
     }

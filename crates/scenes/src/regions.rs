@@ -2,20 +2,11 @@
 
 use crate::reader::{Allowed, Table};
 use crate::{MAX_SERVERS, Regions};
-use domain::{Layout, Rect};
+use domain::{Layout, Rect, RegionMap, RegionMapError};
 
 pub(crate) const WORLD_KEYS: &[&str] = &["min", "max"];
 pub(crate) const REGION_KEYS: &[&str] = &["layout", "servers", "boxes"];
 pub(crate) const BOX_KEYS: &[&str] = &["min", "max"];
-
-/// The names of the layouts in scene files and on the command line.
-pub(crate) const LAYOUTS: &[(&str, Layout)] = &[
-    ("single", Layout::Single),
-    ("columns", Layout::Columns),
-    ("grid", Layout::Grid),
-    ("tree", Layout::Tree),
-    ("boxes", Layout::Boxes),
-];
 
 const DEFAULT_WORLD: Rect = Rect {
     min: [-100.0; 2],
@@ -41,7 +32,8 @@ pub(crate) fn read_regions(root: &Table, world: Rect) -> Regions {
     };
     table.allow(&[REGION_KEYS]);
     let layout = table.required("layout", "how the world is cut");
-    let Some(layout) = layout.and_then(|f| f.choice("layout", LAYOUTS)) else {
+    let choices = Layout::ALL.map(|layout| (layout.name(), layout));
+    let Some(layout) = layout.and_then(|f| f.choice("layout", &choices)) else {
         return single;
     };
     let boxes = read_boxes(&table, layout, world);
@@ -55,9 +47,8 @@ pub(crate) fn read_regions(root: &Table, world: Rect) -> Regions {
 
 fn read_servers(table: &Table, layout: Layout, boxes: usize) -> usize {
     let implied = match layout {
-        Layout::Single => Some(1),
         Layout::Boxes => Some(boxes),
-        _ => None,
+        other => other.fixed_servers(),
     };
     let field = match implied {
         Some(_) => table.field("servers"),
@@ -91,32 +82,29 @@ fn read_boxes(table: &Table, layout: Layout, world: Rect) -> Vec<Rect> {
 
 fn read_box_list(table: &Table, world: Rect) -> Vec<Rect> {
     let before = table.problems().count();
-    let tables = table.tables("boxes");
-    if before == table.problems().count() && !(1..=MAX_SERVERS).contains(&tables.len()) {
-        table.note("boxes", format!("1 to {MAX_SERVERS} boxes are allowed, not {}", tables.len()));
-    }
-    let mut boxes: Vec<Rect> = Vec::new();
-    for item in tables.iter().take(MAX_SERVERS) {
+    let tables = table.tables("boxes", MAX_SERVERS);
+    let read = |item: &Table| {
         item.allow(&[BOX_KEYS]);
-        let Some(rect) = read_rect(item) else { continue };
-        if let Some(i) = boxes.iter().position(|other| overlap(other, &rect)) {
-            item.note("min", format!("this box overlaps boxes[{i}]; every place must have one region"));
+        read_rect(item)
+    };
+    let boxes: Vec<Rect> = tables.iter().filter_map(read).collect();
+    if before == table.problems().count()
+        && let Err(error) = RegionMap::boxes(&boxes, world)
+    {
+        // Said of the box at fault where there is one, of the list otherwise.
+        match blamed_box(&error) {
+            Some(index) => tables[index].note("min", error.to_string()),
+            None => table.note("boxes", error.to_string()),
         }
-        boxes.push(rect);
-    }
-    if before == table.problems().count() {
-        check_cover(table, &boxes, world);
     }
     boxes
 }
 
-/// The boxes do not overlap, so they leave no gap exactly if their shares of the world add up to it.
-fn check_cover(table: &Table, boxes: &[Rect], world: Rect) {
-    let area = |r: &Rect| (r.max[0] - r.min[0]).max(0.0) * (r.max[1] - r.min[1]).max(0.0);
-    let covered: f64 = boxes.iter().map(|b| area(&intersection(b, &world))).sum();
-    if covered < area(&world) * (1.0 - 1e-9) {
-        let percent = 100.0 * covered / area(&world);
-        table.note("boxes", format!("the boxes cover only {percent:.1} % of the world; leave no gap"));
+fn blamed_box(error: &RegionMapError) -> Option<usize> {
+    match error {
+        RegionMapError::BadBox { index, .. } | RegionMapError::OutsideExtent { index, .. } => Some(*index),
+        RegionMapError::Overlap { b, .. } => Some(*b),
+        _ => None,
     }
 }
 
@@ -132,17 +120,4 @@ fn read_rect(table: &Table) -> Option<Rect> {
         return None;
     }
     Some(Rect { min, max })
-}
-
-fn overlap(a: &Rect, b: &Rect) -> bool {
-    let common = intersection(a, b);
-    (0..2).all(|i| common.min[i] < common.max[i])
-}
-
-fn intersection(a: &Rect, b: &Rect) -> Rect {
-    let pick = |f: fn(f64, f64) -> f64, p: [f64; 2], q: [f64; 2]| [f(p[0], q[0]), f(p[1], q[1])];
-    Rect {
-        min: pick(f64::max, a.min, b.min),
-        max: pick(f64::min, a.max, b.max),
-    }
 }

@@ -98,10 +98,10 @@ pub struct Injector {
 }
 
 impl Injector {
-    /// How many bodies appear in all.
+    /// How many bodies appear in all: as many as there are whole periods.
     pub fn total(&self) -> usize {
         // The small excess keeps e.g. 0.1 · 30 s at 3 bodies although 0.1 has no exact binary form.
-        (self.rate * (self.until - self.from) - 1e-9).ceil().max(0.0) as usize
+        (self.rate * (self.until - self.from) + 1e-9).floor() as usize
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) const PART_KEYS: &[&str] = &["shape", "position", "rotation"];
 /// Any number: the domain's own checks say which sizes are allowed.
 const SIZE: Allowed = Allowed::within(1e9);
 const COORDINATE: Allowed = Allowed::within(1e6);
+/// So many list entries are read; how many a shape may have is for the domain to say.
+const MOST_ENTRIES: usize = 200_000;
 
 /// Where a shape stands decides what it may be.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -149,7 +151,7 @@ fn all<T>(items: impl Iterator<Item = Option<T>>) -> Option<Vec<T>> {
 }
 
 fn points(field: &Field) -> Option<Arc<[Vec3]>> {
-    let items = field.items("a list of [x, y, z]")?;
+    let items = field.items("a list of [x, y, z]", MOST_ENTRIES)?;
     Some(all(items.iter().map(|i| vec3(i, COORDINATE)))?.into())
 }
 
@@ -184,7 +186,7 @@ fn inline_mesh(table: &Table, scale: f32) -> Option<Shape> {
 
 fn corners(field: &Field) -> Option<Arc<[[u32; 3]]>> {
     let triangle = |item: &Field| {
-        let corners = item.items("a list of 3 vertex numbers")?;
+        let corners = item.items("a list of 3 vertex numbers", 3)?;
         if corners.len() != 3 {
             item.note(format!("a triangle has 3 corners, not {}", corners.len()));
             return None;
@@ -192,7 +194,7 @@ fn corners(field: &Field) -> Option<Arc<[[u32; 3]]>> {
         let corners = all(corners.iter().map(|c| c.integer(0..=u64::from(u32::MAX))))?;
         Some([corners[0] as u32, corners[1] as u32, corners[2] as u32])
     };
-    let items = field.items("a list of triangles")?;
+    let items = field.items("a list of triangles", MOST_ENTRIES)?;
     Some(all(items.iter().map(triangle))?.into())
 }
 
@@ -209,7 +211,7 @@ fn scaled(vertices: Arc<[Vec3]>, triangles: Arc<[[u32; 3]]>, scale: f32) -> Shap
 
 fn parts(table: &Table, meshes: &Meshes) -> Option<Arc<[CompoundPart]>> {
     let field = table.required("parts", "a list of { shape, position, rotation }")?;
-    let items = field.items("a list of { shape, position, rotation }")?;
+    let items = field.items("a list of { shape, position, rotation }", MOST_ENTRIES)?;
     Some(all(items.iter().map(|item| part(item, meshes)))?.into())
 }
 

@@ -77,10 +77,7 @@ impl<'s> Stream<'s> {
 
     fn times(&self) -> impl Iterator<Item = f64> + use<'s> {
         let (injector, phase) = (self.injector, self.phase);
-        (0..injector.total()).map(move |k| {
-            let at = injector.from + (k as f64 + phase) / injector.rate;
-            at.min(injector.until)
-        })
+        (0..injector.total()).map(move |k| injector.from + (k as f64 + phase) / injector.rate)
     }
 
     fn draw(&mut self, id: BodyId, room: impl Fn(&BodyForm, DVec3) -> f64) -> Body {

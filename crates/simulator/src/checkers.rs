@@ -100,7 +100,8 @@ pub struct Report {
     pub thrashed_pairs: u64,
     /// Body ticks spent standing still in flight (handover mode `freeze` only).
     pub frozen_updates: u64,
-    /// Body ticks that came too late to be tested for overlaps: a handover took very long, or a region went back in time.
+    /// Body ticks that came too late to be tested for overlaps: a handover took very long, or a region went
+    /// back in time.
     pub untested_updates: u64,
     /// How many bodies there were.
     pub bodies: Tally,
@@ -226,5 +227,85 @@ impl Checkers {
             Fact::Removed { body, .. } if self.ledger.is_alive(body) => self.tally.removed += 1,
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::{BodyForm, Motion, RegionId, Shape, Tick};
+    use glam::{DVec3, Vec3};
+    use std::time::Instant;
+
+    /// Keys of the command line's JSON (design 6) are fixed.
+    #[test]
+    fn errors_have_their_names() {
+        let json = serde_json::to_value(ErrorCounts::default()).unwrap();
+        for key in [
+            "lost",
+            "duplicated",
+            "cross_owner_overlaps",
+            "late_collisions",
+            "missed_updates",
+            "orphan_auras",
+            "split_clusters",
+        ] {
+            assert_eq!(json[key], 0, "{key}");
+        }
+        let json = serde_json::to_value(Tally::default()).unwrap();
+        for key in ["start", "spawned", "removed", "end", "in_flight"] {
+            assert_eq!(json[key], 0, "{key}");
+        }
+    }
+
+    /// 5,000 boxes in four quadrants, 0.1 m between them, also across the borders.
+    fn quadrants() -> Vec<Vec<(BodyId, Motion)>> {
+        let mut regions = vec![Vec::new(); 4];
+        for i in 0..5000_u32 {
+            let [x, y, z] = [i % 25, i / 1250, i / 25 % 50].map(f64::from);
+            let [x, z] = [(x - 12.5) * 1.1, (z - 24.5) * 1.1];
+            let region = usize::from(x > 0.0) + 2 * usize::from(z > 0.0);
+            let motion = Motion::at(DVec3::new(x, y * 1.1, z));
+            regions[region].push((BodyId(u64::from(i)), motion));
+        }
+        regions
+    }
+
+    #[test]
+    #[ignore = "a measurement: cargo test --release -p auramesh-simulator -- --ignored --nocapture costs"]
+    fn costs_of_watching_five_thousand_bodies() {
+        let regions = quadrants();
+        let form = BodyForm::of(Shape::Cuboid { size: Vec3::ONE });
+        let mut checkers = Checkers::new(&CheckersConfig {
+            regions: 4,
+            ..CheckersConfig::default()
+        });
+        for (region, bodies) in regions.iter().enumerate() {
+            for (body, motion) in bodies {
+                let fact = Fact::Born {
+                    tick: Tick(0),
+                    region: RegionId(region as u32),
+                    body: *body,
+                    form: &form,
+                    motion,
+                };
+                checkers.observe(SimTime::ZERO, &fact);
+            }
+        }
+        let (start, ticks) = (Instant::now(), 300);
+        for tick in 1..=ticks {
+            for (region, bodies) in regions.iter().enumerate() {
+                let (tick, region) = (Tick(tick), RegionId(region as u32));
+                let fact = Fact::Stepped {
+                    tick,
+                    region,
+                    bodies,
+                };
+                checkers.observe(SimTime::ZERO, &fact);
+            }
+        }
+        let spent = start.elapsed().as_secs_f64() * 1e6 / ticks as f64;
+        assert!(checkers.finish().is_clean());
+        println!("{spent:.0} us per tick");
     }
 }

@@ -4,8 +4,10 @@
 //! each thing once, in the order in which it happened:
 //!
 //! ```text
-//!   Born ─► Stepped k ─► Stepped k+1 ─► Departed (tick k+1) ┄┄ in flight ┄┄ CaughtUp k+2..m ─► Arrived (tick m) ─► Stepped m+1
-//!           └──────── at the old owner ────────┘                          └──────────── at the new owner ────────────┘
+//!   Born ─► Stepped k ─► Stepped k+1 ─► Departed (tick k+1)      at the old owner
+//!                                           ┊ in flight
+//!                                           ▼
+//!      CaughtUp k+2, …, CaughtUp m ─► Arrived (tick m) ─► Stepped m+1      at the new owner
 //! ```
 //!
 //! A fact borrows what it speaks of: telling it costs nothing, and whoever wants to remember it copies what it needs.

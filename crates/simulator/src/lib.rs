@@ -1,1 +1,20 @@
-//! Auramesh: many regions in one thread under virtual time, watched by checkers
+//! Many regions in one thread under virtual time, over a network that misbehaves on command, watched by checkers that
+//! would see any error the thesis names.
+//!
+//! [`Simulation`] drives the very same [`region::Region`] that a live server drives. Time and randomness come from the
+//! seed: any failure is a command line a colleague can type.
+
+pub mod checkers;
+pub mod facts;
+pub mod faults;
+pub mod frames;
+pub mod network;
+mod options;
+mod outcome;
+mod server;
+mod simulation;
+mod user;
+
+pub use options::{SendOrder, SimOptions};
+pub use outcome::{Bytes, CpuPerTick, Outcome};
+pub use simulation::{SimError, Simulation};

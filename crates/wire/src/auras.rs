@@ -66,7 +66,7 @@ impl Row {
     }
 
     fn of(upsert: &AuraUpsert) -> Self {
-        let centre = (upsert.centre * CENTRE_STEPS_PER_M).round().as_i64vec3();
+        let centre = I64Vec3::from_array(upsert.centre.to_array().map(nearest_step));
         let moved = (metres(centre) - upsert.centre).length();
         // The margin covers the rounding of `length` itself; a centre that is on the grid adds nothing.
         let reach = f64::from(upsert.reach) + moved * (1.0 + 1e-9);
@@ -76,8 +76,8 @@ impl Row {
             tick: upsert.tick,
             centre,
             radius_bits: upsert.radius.to_bits(),
-            reach: (reach * REACH_STEPS_PER_M).ceil() as u64,
-            growth: (f64::from(upsert.growth) * GROWTH_STEPS_PER_M).ceil() as u64,
+            reach: steps_up(reach, REACH_STEPS_PER_M),
+            growth: steps_up(upsert.growth.into(), GROWTH_STEPS_PER_M),
             key: upsert.key,
         }
     }
@@ -97,39 +97,37 @@ impl Row {
 
     fn write(&self, previous: &Self, envelope_tick: Tick, out: &mut Vec<u8>) {
         let at = out.len();
-        let mut flags = 0;
         out.push(0);
-        put_zigzag(out, self.body.0.wrapping_sub(previous.body.0) as i64);
-        let mut field = |flag, changed, write: &dyn Fn(&mut Vec<u8>)| {
-            if changed {
-                flags |= flag;
-                write(out);
-            }
-        };
-        field(TICK, self.tick != envelope_tick, &|out| {
-            put_zigzag(out, self.tick.0.wrapping_sub(envelope_tick.0) as i64);
-        });
-        field(KEY_BODY, self.key.body != self.body, &|out| {
-            put_zigzag(out, self.key.body.0.wrapping_sub(self.body.0) as i64);
-        });
-        field(KEY_SINCE, self.key.since != previous.key.since, &|out| {
-            put_zigzag(
-                out,
-                self.key.since.0.wrapping_sub(previous.key.since.0) as i64,
-            );
-        });
-        field(RADIUS, self.radius_bits != previous.radius_bits, &|out| {
+        put_zigzag(out, difference(self.body.0, previous.body.0));
+        let mut flags = 0;
+        if self.tick != envelope_tick {
+            flags |= TICK;
+            put_zigzag(out, difference(self.tick.0, envelope_tick.0));
+        }
+        if self.key.body != self.body {
+            flags |= KEY_BODY;
+            put_zigzag(out, difference(self.key.body.0, self.body.0));
+        }
+        if self.key.since != previous.key.since {
+            flags |= KEY_SINCE;
+            put_zigzag(out, difference(self.key.since.0, previous.key.since.0));
+        }
+        if self.radius_bits != previous.radius_bits {
+            flags |= RADIUS;
             put_f32(out, f32::from_bits(self.radius_bits));
-        });
-        field(REACH, self.reach != previous.reach, &|out| {
-            put_varint(out, self.reach)
-        });
-        field(GROWTH, self.growth != previous.growth, &|out| {
+        }
+        if self.reach != previous.reach {
+            flags |= REACH;
+            put_varint(out, self.reach);
+        }
+        if self.growth != previous.growth {
+            flags |= GROWTH;
             put_varint(out, self.growth);
-        });
-        field(EPOCH, self.epoch != previous.epoch, &|out| {
+        }
+        if self.epoch != previous.epoch {
+            flags |= EPOCH;
             put_varint(out, self.epoch.0.into());
-        });
+        }
         for step in (self.centre - previous.centre).to_array() {
             put_zigzag(out, step);
         }
@@ -193,8 +191,30 @@ fn read_centre(reader: &mut Reader<'_>, previous: I64Vec3) -> Result<I64Vec3, Ma
     Ok(I64Vec3::from_array(centre))
 }
 
+fn difference(value: u64, base: u64) -> i64 {
+    value.wrapping_sub(base) as i64
+}
+
 fn plus(base: u64, step: i64) -> u64 {
     base.wrapping_add(step as u64)
+}
+
+/// `round` and `ceil` are library calls on plain x86-64; a cast is one instruction, and these run for every
+/// aura of every tick. Halves may go either way: the reach makes up for what the centre moved.
+fn nearest_step(coordinate: f64) -> i64 {
+    let steps = coordinate * CENTRE_STEPS_PER_M;
+    (steps + 0.5_f64.copysign(steps)) as i64
+}
+
+/// The fewest steps that are not less than a length of zero or more, and that an `f32` can say.
+fn steps_up(length: f64, steps_per_m: f64) -> u64 {
+    let steps = length * steps_per_m;
+    let whole = steps as i64;
+    let up = whole + i64::from((whole as f64) < steps);
+    if up < 1 << 24 {
+        return up as u64;
+    }
+    (f64::from(at_least(up as f64 / steps_per_m)) * steps_per_m) as u64
 }
 
 fn metres(centre: I64Vec3) -> DVec3 {

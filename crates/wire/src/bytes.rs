@@ -125,29 +125,36 @@ impl<'a> Reader<'a> {
     }
 
     /// A number in as few bytes as it needs. One form per number: an overlong one is refused.
+    #[inline]
     pub fn varint(&mut self, what: &'static str) -> Result<u64, Malformed> {
-        let start = self.at;
-        let overlong = Malformed {
-            at: start,
-            what,
-            why: Why::Overlong,
-        };
+        match self.bytes.get(self.at) {
+            Some(&byte) if byte < 0x80 => {
+                self.at += 1;
+                Ok(byte.into())
+            }
+            _ => self.long_varint(what),
+        }
+    }
+
+    fn long_varint(&mut self, what: &'static str) -> Result<u64, Malformed> {
         let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.u8(what)?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
+        for (index, &byte) in self.bytes[self.at..].iter().take(10).enumerate() {
+            value |= u64::from(byte & 0x7f) << (7 * index);
+            if byte < 0x80 {
                 // The tenth byte has room for one bit, and a last byte of zero says nothing.
-                let fits = shift < 63 || byte <= 1;
-                let minimal = byte != 0 || shift == 0;
-                return if fits && minimal {
-                    Ok(value)
-                } else {
-                    Err(overlong)
-                };
+                if byte == 0 || (index == 9 && byte > 1) {
+                    return Err(self.error(what, Why::Overlong));
+                }
+                self.at += index + 1;
+                return Ok(value);
             }
         }
-        Err(overlong)
+        let why = if self.remaining() < 10 {
+            Why::Ended
+        } else {
+            Why::Overlong
+        };
+        Err(self.error(what, why))
     }
 
     /// A varint of at most 32 bits.
@@ -192,6 +199,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Appends what [`Reader::varint`] reads.
+#[inline]
 pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -201,6 +209,7 @@ pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Appends what [`Reader::zigzag`] reads.
+#[inline]
 pub fn put_zigzag(out: &mut Vec<u8>, value: i64) {
     put_varint(out, ((value << 1) ^ (value >> 63)) as u64);
 }

@@ -173,6 +173,9 @@ impl AuraUpsert {
         range("radius", self.radius.into(), 0.0, most)?;
         range("growth", self.growth.into(), 0.0, most)?;
         range("reach", self.reach.into(), 0.0, most)?;
+        if self.reach < MAX_AURA_M - 1.0 {
+            return Ok(());
+        }
         // The receiver asks the same of what it sees, which is rounded outwards.
         range("reach", self.rounded_outwards().reach.into(), 0.0, most)
     }

@@ -31,6 +31,8 @@ pub const MAX_ENVELOPE_BYTES: usize = 16 << 20;
 
 const MAGIC: [u8; 2] = *b"AM";
 const HEADER_BYTES: usize = 7;
+/// A tag and a number.
+const MESSAGE_MIN_BYTES: usize = 2;
 
 /// Why an envelope was not encoded: its sender has made something impossible.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -173,7 +175,7 @@ fn read_body(reader: &mut Reader<'_>) -> Result<Envelope, Malformed> {
     let tick = Tick(reader.varint("tick")?);
     let sent_at = SimTime(reader.varint("sent_at")?);
     let too_many = reader.error("messages", Why::Misplaced);
-    let count = reader.count("messages", 1)?;
+    let count = reader.count("messages", MESSAGE_MIN_BYTES)?;
     if count > MAX_MESSAGES {
         let why = Why::TooMany(count as u64);
         return Err(Malformed { why, ..too_many });

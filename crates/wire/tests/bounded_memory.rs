@@ -39,8 +39,8 @@ fn peak_of(bytes: &[u8]) -> usize {
     PEAK.load(Relaxed) - before
 }
 
-/// The worst is a list of the shortest messages: one byte each promises room for a whole `Message`.
-const MOST_PER_BYTE: usize = size_of::<wire::Message>() + 8;
+/// The worst is a list of the shortest messages: two bytes each promise room for a whole `Message`.
+const MOST_PER_BYTE: usize = size_of::<wire::Message>() / 2 + 8;
 /// An error has a path.
 const MOST_AT_REST: usize = 1024;
 

@@ -179,7 +179,7 @@ fn an_impossible_offer_is_refused_and_the_place_named() {
         format!("{body}.form.material.density")
     );
     assert_eq!(
-        place(|o| o.cluster.contacts[0].points[0].place = Some(Vec3::NAN)),
+        place(|o| o.cluster.contacts[0].points[0].place = Vec3::NAN),
         "messages[0].cluster.contacts[0].points[0].place"
     );
     assert_eq!(

@@ -60,7 +60,7 @@ fn bits(cluster: &Cluster) -> Vec<u64> {
     for point in cluster.contacts.iter().flat_map(|contact| &contact.points) {
         all.extend([point.normal_impulse, point.twist_impulse].map(f));
         all.extend(v(point.friction_impulse));
-        all.extend(point.place.map(v).into_iter().flatten());
+        all.extend(v(point.place));
     }
     all
 }

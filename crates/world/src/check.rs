@@ -1,7 +1,9 @@
 //! Nothing enters the engine unchecked: bodies and clusters may come from a file or from a socket.
 
 use crate::config::{WorldConfig, WorldError};
-use domain::{Body, BodyForm, BodyId, Cluster, ContactEnd, ContactMemory, Joint, JointKind, Static};
+use domain::{
+    Body, BodyForm, BodyId, Cluster, ContactEnd, ContactMemory, Joint, JointKind, Static,
+};
 use glam::Quat;
 
 /// The farthest place of a body from the world's zero, metres.
@@ -27,8 +29,14 @@ pub(crate) fn check_static(scenery: &Static) -> Result<(), WorldError> {
     let finite = |ok: bool, what| ok.then_some(()).ok_or(WorldError::NotFinite { what });
     finite(scenery.position.is_finite(), "the position of a static")?;
     finite(is_unit(scenery.rotation), "the rotation of a static")?;
-    finite(is_share(scenery.material.friction), "the friction of a static")?;
-    finite(is_share(scenery.material.restitution), "the restitution of a static")?;
+    finite(
+        is_share(scenery.material.friction),
+        "the friction of a static",
+    )?;
+    finite(
+        is_share(scenery.material.restitution),
+        "the restitution of a static",
+    )?;
     let bad = |cause| WorldError::BadStatic {
         id: scenery.id,
         cause,
@@ -42,7 +50,10 @@ pub(crate) fn check_body(body: &Body) -> Result<(), WorldError> {
     let bad = |what| WorldError::BadBody { id, what };
     let require = |ok: bool, what| ok.then_some(()).ok_or(bad(what));
     require(motion.is_finite(), "a number of its motion")?;
-    require(motion.position.abs().max_element() <= MAX_COORDINATE, "its position")?;
+    require(
+        motion.position.abs().max_element() <= MAX_COORDINATE,
+        "its position",
+    )?;
     require(is_unit(motion.rotation), "its rotation")?;
     require(motion.linear_velocity.length() <= MAX_SPEED, "its velocity")?;
     require(motion.angular_velocity.length() <= MAX_SPEED, "its spin")?;
@@ -52,8 +63,7 @@ pub(crate) fn check_body(body: &Body) -> Result<(), WorldError> {
 }
 
 fn check_form(id: BodyId, form: &BodyForm) -> Result<(), WorldError> {
-    let require =
-        |ok: bool, what| ok.then_some(()).ok_or(WorldError::BadBody { id, what });
+    let require = |ok: bool, what| ok.then_some(()).ok_or(WorldError::BadBody { id, what });
     let density = form.material.density;
     require(density > 0.0 && density <= MAX_DENSITY, "its density")?;
     require(is_share(form.material.friction), "its friction")?;
@@ -68,14 +78,11 @@ fn check_form(id: BodyId, form: &BodyForm) -> Result<(), WorldError> {
 
 pub(crate) fn check_joint(joint: &Joint) -> Result<(), WorldError> {
     let require = |ok: bool, what| {
-        ok.then_some(()).ok_or(WorldError::BadJoint {
-            id: joint.id,
-            what,
-        })
+        ok.then_some(())
+            .ok_or(WorldError::BadJoint { id: joint.id, what })
     };
     require(joint.a != joint.b, "it ties a body to itself")?;
-    let finite =
-        joint.anchor_a.is_finite() && joint.anchor_b.is_finite() && joint.axis.is_finite();
+    let finite = joint.anchor_a.is_finite() && joint.anchor_b.is_finite() && joint.axis.is_finite();
     require(finite, "its numbers must be finite")?;
     let needs_axis = matches!(joint.kind, JointKind::Revolute | JointKind::Prismatic);
     let unit = (joint.axis.length() - 1.0).abs() <= UNIT_TOLERANCE;
@@ -124,13 +131,16 @@ fn check_memory(cluster: &Cluster, memory: &ContactMemory) -> Result<(), WorldEr
         sane(point.normal_impulse)
             && sane(point.twist_impulse)
             && point.friction_impulse.to_array().into_iter().all(sane)
-            && point.place.is_none_or(|place| place.is_finite())
+            && point.place.is_finite()
     });
     require(sane_points, "a number is not finite")
 }
 
 fn is_member(cluster: &Cluster, id: BodyId) -> bool {
-    cluster.bodies.binary_search_by_key(&id, |body| body.id).is_ok()
+    cluster
+        .bodies
+        .binary_search_by_key(&id, |body| body.id)
+        .is_ok()
 }
 
 fn is_unit(rotation: Quat) -> bool {

@@ -1,10 +1,10 @@
 //! Contacts that begin: collected while the engine steps, before its solver acts on them.
 
-use crate::warm_start::Seeds;
+use crate::seeds::Seeds;
 use domain::{BodyId, ContactEnd, StaticId};
 use rapier3d::prelude::{
-    Collider, ColliderSet, CollisionEvent, ContactPair, EventHandler, Real, RigidBody, RigidBodySet,
-    SoftBodySet, SoftBodyTearEvent,
+    Collider, ColliderSet, CollisionEvent, ContactPair, EventHandler, Real, RigidBody,
+    RigidBodySet, SoftBodySet, SoftBodyTearEvent,
 };
 use std::sync::Mutex;
 

@@ -3,9 +3,9 @@
 use crate::check::check_cluster;
 use crate::config::WorldError;
 use crate::contacts::Tag;
+use crate::sleep;
 use crate::warm_start::{self, address};
 use crate::world::{World, build_shape};
-use crate::sleep;
 use domain::{Body, BodyId, Cluster, ContactEnd, ContactMemory, Motion, Rest};
 use rapier3d::math::Pose;
 use rapier3d::prelude::{ColliderHandle, ContactPair, SharedShape};
@@ -23,7 +23,7 @@ impl World {
         cluster
     }
 
-    /// What [`extract`](Self::extract) would give, without removing anything.
+    /// What [`extract`](Self::extract) would give if nobody stayed behind, without removing anything.
     pub fn copy(&self, ids: &[BodyId]) -> Cluster {
         let mut ids = ids.to_vec();
         ids.sort_unstable();
@@ -60,8 +60,7 @@ impl World {
             })
             .collect();
         let dt = self.physics.integration_parameters.dt;
-        let activations =
-            sleep::activations(&cluster.bodies, &poses, dt, self.longest_still());
+        let activations = sleep::activations(&cluster.bodies, &poses, dt, self.longest_still());
         for ((body, shape), activation) in cluster.bodies.iter().zip(shapes).zip(activations) {
             self.put(body, shape, Some(activation));
         }
@@ -87,12 +86,12 @@ impl World {
     /// apart yet (see [`sleep::settled_islands`]): an empty world is prepared for it, in a world that
     /// has bodies already nobody may fall asleep in that step.
     fn longest_still(&mut self) -> f32 {
-        if self.has_stepped {
+        if self.islands_settled {
             return f32::MAX;
         }
         if self.bodies.is_empty() {
             self.physics.islands = sleep::settled_islands();
-            self.has_stepped = true;
+            self.islands_settled = true;
             return f32::MAX;
         }
         let dt = self.physics.integration_parameters.dt;
@@ -106,7 +105,7 @@ impl World {
         let activation = rigid.activation();
         Some(Body {
             id,
-            form: entry.form.clone(),
+            form: (*entry.form).clone(),
             motion: Motion {
                 position: self.frame.world(rigid.translation()),
                 rotation: *rigid.rotation(),
@@ -114,7 +113,7 @@ impl World {
                 angular_velocity: rigid.angvel(),
             },
             rest: Rest {
-                asleep: activation.sleeping,
+                asleep: self.sleeps(entry),
                 still_secs: activation.time_since_can_sleep,
             },
         })
@@ -165,13 +164,16 @@ impl World {
                 }
             }
         }
+        // What came in since the last step is still waiting to be used.
+        contacts.extend(self.seeds.among(members));
         contacts.sort_by_key(|memory| (memory.a, memory.b, memory.part_a, memory.part_b));
         contacts
     }
 
     fn seed_contacts(&self, contacts: &[ContactMemory]) {
         for memory in contacts {
-            if let (Some(a), Some(b)) = (self.shape_address(memory.a), self.shape_address(memory.b)) {
+            if let (Some(a), Some(b)) = (self.shape_address(memory.a), self.shape_address(memory.b))
+            {
                 self.seeds.add((a, b), memory.clone());
             }
         }
@@ -192,7 +194,10 @@ impl World {
         let mut awake: FxHashSet<BodyId> = FxHashSet::default();
         let mut queue: Vec<BodyId> = Vec::new();
         for body in cluster.bodies.iter().filter(|body| body.rest.asleep) {
-            if self.neighbours(body.id).any(|other| !members.contains(&other)) {
+            if self
+                .neighbours(body.id)
+                .any(|other| !members.contains(&other))
+            {
                 awake.insert(body.id);
                 queue.push(body.id);
             }

@@ -1,33 +1,65 @@
 //! The digest of a world's state.
 
-use crate::world::World;
+use crate::world::{Entry, World};
+use domain::BodyId;
 use xxhash_rust::xxh3::Xxh3;
+
+/// What one body adds to the digest: id, position, rotation, two velocities, sleep.
+const RECORD: usize = 8 + 24 + 16 + 12 + 12 + 1;
+/// Bodies gathered before they are digested. The gathering loop is then short enough for the processor
+/// to fetch several bodies from memory at once, which is where the time goes.
+const BATCH: usize = 64;
 
 impl World {
     /// A digest of id, pose, velocities and sleep of every body, in `BodyId` order. It depends on
     /// nothing else: not on the engine's handles, not on the region's origin.
     pub fn state_hash(&self) -> u64 {
         let mut digest = Xxh3::new();
+        let mut batch = [0u8; BATCH * RECORD];
+        let mut used = 0;
         for (id, entry) in &self.bodies {
-            let rigid = &self.physics.bodies[entry.handle];
-            let mut bytes = [0u8; 73];
-            bytes[0..8].copy_from_slice(&id.0.to_le_bytes());
-            let position = self.frame.world(rigid.translation());
-            for (i, v) in position.to_array().into_iter().enumerate() {
-                bytes[8 + i * 8..16 + i * 8].copy_from_slice(&v.to_bits().to_le_bytes());
+            self.write_record(*id, entry, &mut batch[used..used + RECORD]);
+            used += RECORD;
+            if used == batch.len() {
+                digest.update(&batch);
+                used = 0;
             }
-            let floats = rigid
-                .rotation()
-                .to_array()
-                .into_iter()
-                .chain(rigid.linvel().to_array())
-                .chain(rigid.angvel().to_array());
-            for (i, v) in floats.enumerate() {
-                bytes[32 + i * 4..36 + i * 4].copy_from_slice(&v.to_bits().to_le_bytes());
-            }
-            bytes[72] = u8::from(rigid.is_sleeping());
-            digest.update(&bytes);
         }
+        digest.update(&batch[..used]);
         digest.digest()
+    }
+
+    #[inline]
+    fn write_record(&self, id: BodyId, entry: &Entry, record: &mut [u8]) {
+        let rigid = &self.physics.bodies[entry.handle];
+        let position = self.frame.world(rigid.translation());
+        let mut out = Writer { record, at: 0 };
+        out.write(id.0.to_le_bytes());
+        for v in position.to_array() {
+            out.write(v.to_le_bytes());
+        }
+        for v in rigid.rotation().to_array() {
+            out.write(v.to_le_bytes());
+        }
+        for v in rigid.linvel().to_array() {
+            out.write(v.to_le_bytes());
+        }
+        for v in rigid.angvel().to_array() {
+            out.write(v.to_le_bytes());
+        }
+        out.write([u8::from(self.sleeps(entry))]);
+    }
+}
+
+struct Writer<'a> {
+    record: &'a mut [u8],
+    at: usize,
+}
+
+impl Writer<'_> {
+    #[inline]
+    fn write<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.record[self.at..self.at + N].copy_from_slice(&bytes);
+        self.at += N;
     }
 }

@@ -153,3 +153,40 @@ impl JointBook {
         queue
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joint(id: u64, a: u64, b: u64) -> (Joint, ImpulseJointHandle) {
+        let joint = Joint {
+            id: JointId(id),
+            kind: JointKind::Fixed,
+            a: BodyId(a),
+            b: BodyId(b),
+            anchor_a: Vec3::ZERO,
+            anchor_b: Vec3::ZERO,
+            axis: Vec3::X,
+        };
+        (joint, ImpulseJointHandle::invalid())
+    }
+
+    fn ids(ids: &[u64]) -> Vec<BodyId> {
+        ids.iter().copied().map(BodyId).collect()
+    }
+
+    #[test]
+    fn assemblies_grow_together_and_fall_apart() {
+        let mut book = JointBook::default();
+        book.insert(&[joint(1, 1, 2), joint(2, 4, 5)]);
+        assert_eq!(book.assembly(BodyId(2)), Some(&*ids(&[1, 2])));
+        assert_eq!(book.assembly(BodyId(3)), None);
+        book.insert(&[joint(3, 2, 4)]);
+        assert_eq!(book.assembly(BodyId(5)), Some(&*ids(&[1, 2, 4, 5])));
+        book.remove_bodies(&ids(&[2]));
+        assert_eq!(book.assembly(BodyId(1)), None);
+        assert_eq!(book.assembly(BodyId(4)), Some(&*ids(&[4, 5])));
+        assert_eq!(book.len(), 1);
+        assert!(!book.contains(JointId(3)));
+    }
+}

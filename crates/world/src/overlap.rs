@@ -44,13 +44,7 @@ impl PreparedShape {
             (back * gap).as_vec3(),
             (back * other_pose.1.as_dquat()).as_quat(),
         );
-        let contact = query::contact(
-            &Pose::IDENTITY,
-            &*self.shape,
-            &relative,
-            &*other.shape,
-            0.0,
-        );
+        let contact = query::contact(&Pose::IDENTITY, &*self.shape, &relative, &*other.shape, 0.0);
         match contact {
             Ok(Some(contact)) => -f64::from(contact.dist),
             _ => 0.0,

@@ -19,6 +19,10 @@ use rapier3d::prelude::{
     IslandManager, PhysicsWorld, RigidBody, RigidBodyActivation, RigidBodyBuilder, RigidBodyHandle,
 };
 
+/// Speed of a body's farthest point above which the engine never takes it for still, m/s: twice what the
+/// engine's threshold of 0.05 m/s (on half the speed) allows.
+const SURELY_MOVING: f32 = 0.2;
+
 /// Lets a body sleep or keeps it awake.
 pub(crate) fn allow(body: &mut RigidBody, allowed: bool) {
     let thresholds = if allowed {
@@ -42,31 +46,44 @@ pub(crate) fn activations(
     dt: f32,
     longest_still: f32,
 ) -> Vec<RigidBodyActivation> {
+    let mut activations = vec![RigidBodyActivation::active(); bodies.len()];
+    let sleepy: Vec<usize> = (0..bodies.len())
+        .filter(|i| is_sleepy(&bodies[*i]))
+        .collect();
+    if sleepy.is_empty() {
+        return activations;
+    }
     let mut scratch = PhysicsWorld::new();
     scratch.gravity = Vec3::ZERO;
-    let handles: Vec<RigidBodyHandle> = bodies
+    let handles: Vec<RigidBodyHandle> = sleepy
         .iter()
-        .zip(poses)
-        .map(|(body, pose)| {
-            scratch.insert_body(RigidBodyBuilder::dynamic().pose(one_step_ago(body, *pose, dt)))
-        })
+        .map(|i| one_step_ago(&bodies[*i], poses[*i], dt))
+        .map(|pose| scratch.insert_body(RigidBodyBuilder::dynamic().pose(pose)))
         .collect();
     scratch.step();
-    bodies
-        .iter()
-        .zip(handles)
-        .map(|(body, handle)| {
-            let mut activation = *scratch.bodies[handle].activation();
-            let still = if body.rest.asleep {
-                activation.time_until_sleep
-            } else {
-                body.rest.still_secs
-            };
-            activation.sleeping = false;
-            activation.time_since_can_sleep = still.min(longest_still);
-            activation
-        })
-        .collect()
+    for (i, handle) in sleepy.into_iter().zip(handles) {
+        let rest = bodies[i].rest;
+        let mut activation = *scratch.bodies[handle].activation();
+        let still = if rest.asleep {
+            activation.time_until_sleep
+        } else {
+            rest.still_secs
+        };
+        activation.sleeping = false;
+        activation.time_since_can_sleep = still.min(longest_still);
+        activations[i] = activation;
+    }
+    activations
+}
+
+/// May the body's timer run? A body at full speed, as most that change their owner are, has a timer of
+/// zero that stays zero, and needs no scratch world.
+fn is_sleepy(body: &Body) -> bool {
+    let motion = &body.motion;
+    let spin = motion.angular_velocity.length() * body.form.shape.bounding_radius();
+    body.rest.asleep
+        || body.rest.still_secs > 0.0
+        || motion.linear_velocity.length() + spin < SURELY_MOVING
 }
 
 /// Where the body's velocities say it came from.
@@ -86,4 +103,52 @@ pub(crate) fn settled_islands() -> IslandManager {
     let mut scratch = PhysicsWorld::new();
     scratch.step();
     scratch.islands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::{BodyForm, BodyId, Motion, Rest, Shape};
+    use glam::DVec3;
+
+    fn body(rest: Rest, velocity: Vec3) -> (Body, Pose) {
+        let form = BodyForm::of(Shape::Sphere { radius: 1.0 });
+        let mut body = Body::new(BodyId(1), form, Motion::at(DVec3::new(9.0, 8.0, 7.0)));
+        body.rest = rest;
+        body.motion.linear_velocity = velocity;
+        (body, Pose::from_translation(Vec3::new(9.0, 8.0, 7.0)))
+    }
+
+    fn timer(rest: Rest, velocity: Vec3) -> f32 {
+        let (body, pose) = body(rest, velocity);
+        activations(&[body], &[pose], 1.0 / 60.0, f32::MAX)[0].time_since_can_sleep
+    }
+
+    #[test]
+    fn timers_are_carried_over() {
+        let rest = |asleep, still_secs| Rest { asleep, still_secs };
+        assert_eq!(timer(rest(false, 0.3), Vec3::ZERO), 0.3);
+        assert_eq!(timer(rest(true, 0.5), Vec3::ZERO), 0.5);
+        assert_eq!(timer(rest(false, 0.0), Vec3::X), 0.0);
+    }
+
+    #[test]
+    fn the_engine_goes_on_counting() {
+        // The whole point: one engine step later the timer has grown, as it would have at home.
+        for (velocity, expected) in [(Vec3::ZERO, 0.3 + 1.0 / 60.0), (Vec3::X * 0.15, 0.0)] {
+            let rest = Rest {
+                asleep: false,
+                still_secs: 0.3,
+            };
+            let (body, pose) = body(rest, velocity);
+            let mut world = PhysicsWorld::new();
+            world.gravity = Vec3::ZERO;
+            let handle = world.insert_body(RigidBodyBuilder::dynamic().pose(pose));
+            let activation = activations(&[body], &[pose], 1.0 / 60.0, f32::MAX)[0];
+            *world.bodies[handle].activation_mut() = activation;
+            world.step();
+            let counted = world.bodies[handle].activation().time_since_can_sleep;
+            assert!((counted - expected).abs() < 1e-6, "{velocity}: {counted}");
+        }
+    }
 }

@@ -64,21 +64,23 @@ impl World {
 
     /// What stays the same during the body's life.
     pub fn form(&self, id: BodyId) -> Option<&BodyForm> {
-        self.bodies.get(&id).map(|entry| &entry.form)
+        self.bodies.get(&id).map(|entry| &*entry.form)
     }
 
     /// Does the body sleep? `false` if it is not here.
     pub fn is_asleep(&self, id: BodyId) -> bool {
-        self.bodies
-            .get(&id)
-            .is_some_and(|entry| self.physics.bodies[entry.handle].is_sleeping())
+        self.bodies.get(&id).is_some_and(|entry| self.sleeps(entry))
+    }
+
+    pub(crate) fn sleeps(&self, entry: &Entry) -> bool {
+        entry.dozes || self.physics.bodies[entry.handle].is_sleeping()
     }
 
     /// How many bodies are awake.
     pub fn awake_count(&self) -> usize {
         self.bodies
             .values()
-            .filter(|entry| !self.physics.bodies[entry.handle].is_sleeping())
+            .filter(|entry| !self.sleeps(entry))
             .count()
     }
 
@@ -130,7 +132,7 @@ impl World {
     fn view(&self, entry: &Entry) -> BodyView {
         BodyView {
             motion: self.motion_of(entry),
-            asleep: self.physics.bodies[entry.handle].is_sleeping(),
+            asleep: self.sleeps(entry),
             radius: entry.radius,
             bounds: self.bounds_of(entry),
         }

@@ -11,90 +11,24 @@
 //! of its own. The engine may order a pair differently here than there: then sides and signs are swapped.
 //! While nothing is pending, the price is one relaxed atomic load per computed manifold.
 
+use crate::merged::{self, MERGED};
+use crate::seeds::{Seeds, Side};
 use domain::{ContactEnd, ContactMemory, PointMemory};
+use glam::Vec3;
 use rapier3d::math::{Pose, Real, Vector};
 use rapier3d::parry::query::details::{NormalConstraints, ShapeCastOptions};
 use rapier3d::parry::query::{
-    ClosestPoints, Contact, ContactManifoldsWorkspace, DefaultQueryDispatcher, NonlinearRigidMotion,
-    PersistentQueryDispatcher, QueryDispatcher, ShapeCastHit, ShapeDistance, ShapeIntersection,
-    Unsupported,
+    ClosestPoints, Contact, ContactManifoldsWorkspace, DefaultQueryDispatcher,
+    NonlinearRigidMotion, PersistentQueryDispatcher, QueryDispatcher, ShapeCastHit, ShapeDistance,
+    ShapeIntersection, TrackedContact, Unsupported,
 };
 use rapier3d::parry::shape::Shape;
 use rapier3d::prelude::{ContactData, ContactManifold, ContactManifoldData, ContactPair};
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Arc;
 
-/// Impulses that wait for the first computation of their pair.
-#[derive(Default)]
-pub(crate) struct Seeds {
-    pending: AtomicBool,
-    inner: Mutex<Inner>,
-}
-
-#[derive(Default)]
-struct Inner {
-    by_shapes: FxHashMap<(usize, usize), Vec<ContactMemory>>,
-    pairs: FxHashSet<(ContactEnd, ContactEnd)>,
-}
-
-impl Seeds {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
-    /// Remembers a contact for the pair of shapes (in the memory's order).
-    pub(crate) fn add(&self, shapes: (usize, usize), memory: ContactMemory) {
-        let mut inner = self.lock();
-        inner.pairs.insert(sorted(memory.a, memory.b));
-        inner.by_shapes.entry(shapes).or_default().push(memory);
-        self.pending.store(true, Ordering::Relaxed);
-    }
-
-    /// Is there a pending memory of this pair?
-    pub(crate) fn remembers(&self, a: ContactEnd, b: ContactEnd) -> bool {
-        self.pending.load(Ordering::Relaxed) && self.lock().pairs.contains(&sorted(a, b))
-    }
-
-    /// Forgets what found no use in the step.
-    pub(crate) fn clear(&self) {
-        if self.pending.swap(false, Ordering::Relaxed) {
-            *self.lock() = Inner::default();
-        }
-    }
-
-    /// Takes the memories of a pair, each turned so that its first side is the pair's first.
-    fn take(&self, one: usize, two: usize) -> Vec<ContactMemory> {
-        let mut inner = self.lock();
-        if let Some(found) = inner.by_shapes.remove(&(one, two)) {
-            return found;
-        }
-        let found = inner.by_shapes.remove(&(two, one)).unwrap_or_default();
-        found.into_iter().map(swapped).collect()
-    }
-}
-
-fn sorted(a: ContactEnd, b: ContactEnd) -> (ContactEnd, ContactEnd) {
-    (a.min(b), a.max(b))
-}
-
-fn swapped(memory: ContactMemory) -> ContactMemory {
-    let turn = |point: PointMemory| PointMemory {
-        feature_a: point.feature_b,
-        feature_b: point.feature_a,
-        // Friction acts on the first side; the normal and twist impulses are along the normal, which
-        // turns around with the sides.
-        friction_impulse: -point.friction_impulse,
-        ..point
-    };
-    ContactMemory {
-        a: memory.b,
-        b: memory.a,
-        part_a: memory.part_b,
-        part_b: memory.part_a,
-        points: memory.points.into_iter().map(turn).collect(),
-    }
-}
+/// How far a point may have wandered and still be taken for the same, metres. The engine itself lets a
+/// pair drift this far before it computes the contacts anew.
+pub(crate) const SAME_POINT_M: f32 = 0.05;
 
 /// The address by which a pair's shape is known.
 pub(crate) fn address(shape: &dyn Shape) -> usize {
@@ -103,7 +37,6 @@ pub(crate) fn address(shape: &dyn Shape) -> usize {
 
 /// What the solver remembers of a touching pair.
 pub(crate) fn memories(pair: &ContactPair, a: ContactEnd, b: ContactEnd) -> Vec<ContactMemory> {
-    let merged = pair.rigid().is_some_and(|r| !r.solver_clusters.is_empty());
     pair.solver_manifolds()
         .iter()
         .map(|manifold| ContactMemory {
@@ -121,7 +54,7 @@ pub(crate) fn memories(pair: &ContactPair, a: ContactEnd, b: ContactEnd) -> Vec<
                     normal_impulse: point.data.warmstart_impulse,
                     friction_impulse: point.data.warmstart_tangent_world,
                     twist_impulse: point.data.warmstart_twist_impulse,
-                    place: merged.then_some(point.local_p1),
+                    place: place_of(manifold, point, Side::First),
                 })
                 .collect(),
         })
@@ -130,36 +63,87 @@ pub(crate) fn memories(pair: &ContactPair, a: ContactEnd, b: ContactEnd) -> Vec<
 
 /// The default dispatcher, plus memory.
 pub(crate) struct SeedingDispatcher {
-    seeds: std::sync::Arc<Seeds>,
+    seeds: Arc<Seeds>,
 }
 
 impl SeedingDispatcher {
-    pub(crate) fn new(seeds: std::sync::Arc<Seeds>) -> Self {
+    pub(crate) fn new(seeds: Arc<Seeds>) -> Self {
         Self { seeds }
     }
 
+    /// Fills in what is remembered of the pair, if anything.
     #[cold]
-    fn seed(&self, one: &dyn Shape, two: &dyn Shape, manifolds: &mut [ContactManifold]) {
-        for memory in self.seeds.take(address(one), address(two)) {
-            let manifold = manifolds
-                .iter_mut()
-                .find(|m| m.subshape1 == memory.part_a && m.subshape2 == memory.part_b);
-            if let Some(manifold) = manifold {
-                fill(manifold, &memory.points);
-            }
+    fn seed(
+        &self,
+        shapes: (&dyn Shape, &dyn Shape),
+        prediction: Real,
+        manifolds: &mut Vec<ContactManifold>,
+        workspace: &mut Option<ContactManifoldsWorkspace>,
+    ) {
+        let (memories, side) = self.seeds.take(address(shapes.0), address(shapes.1));
+        if memories.is_empty() {
+            return;
+        }
+        if manifolds.len() > 1 {
+            let Some(whole) = merged::merge(manifolds, prediction) else {
+                return;
+            };
+            *manifolds = vec![whole];
+            *workspace = None;
+        }
+        if let [manifold] = manifolds.as_mut_slice() {
+            fill(manifold, memories, side);
         }
     }
 }
 
-fn fill(manifold: &mut ContactManifold, memories: &[PointMemory]) {
-    for point in &mut manifold.points {
-        let memory = memories
-            .iter()
-            .find(|memory| memory.feature_a == point.fid1.0 && memory.feature_b == point.fid2.0);
-        if let Some(memory) = memory {
-            point.data = data(memory);
+/// Gives each point its memory: first by the feature ids (they name features of a part, so the parts
+/// must agree), then, for corners that the engine named differently this time, the nearest that is left.
+fn fill(manifold: &mut ContactManifold, memories: Vec<ContactMemory>, side: Side) {
+    let parts = (manifold.subshape1, manifold.subshape2);
+    let mut left = Vec::new();
+    for memory in memories {
+        let named = parts.0 != MERGED && parts == (memory.part_a, memory.part_b);
+        for point in memory.points {
+            let twin = manifold.points.iter_mut().find(|twin| {
+                named
+                    && twin.data.impulse == 0.0
+                    && (twin.fid1.0, twin.fid2.0) == (point.feature_a, point.feature_b)
+            });
+            match twin {
+                Some(twin) => twin.data = data(&point),
+                None => left.push(point),
+            }
         }
     }
+    for i in 0..manifold.points.len() {
+        let point = &manifold.points[i];
+        if point.data.impulse == 0.0
+            && let Some(nearest) = nearest(&left, place_of(manifold, point, side))
+        {
+            manifold.points[i].data = data(&left.swap_remove(nearest));
+        }
+    }
+}
+
+fn nearest(memories: &[PointMemory], place: Vec3) -> Option<usize> {
+    let far = |memory: &PointMemory| memory.place.distance_squared(place);
+    (0..memories.len())
+        .filter(|i| far(&memories[*i]) < SAME_POINT_M * SAME_POINT_M)
+        .min_by(|i, j| far(&memories[*i]).total_cmp(&far(&memories[*j])))
+}
+
+/// A contact point in the frame of one side's collider.
+pub(crate) fn place_of(
+    manifold: &ContactManifold,
+    point: &TrackedContact<ContactData>,
+    side: Side,
+) -> Vec3 {
+    let (part, place) = match side {
+        Side::First => (manifold.subshape_pos1(), point.local_p1),
+        Side::Second => (manifold.subshape_pos2(), point.local_p2),
+    };
+    part.map_or(place, |part| *part * place)
 }
 
 fn data(memory: &PointMemory) -> ContactData {
@@ -183,9 +167,13 @@ impl PersistentQueryDispatcher<ContactManifoldData, ContactData> for SeedingDisp
         manifolds: &mut Vec<ContactManifold>,
         workspace: &mut Option<ContactManifoldsWorkspace>,
     ) -> Result<(), Unsupported> {
-        DefaultQueryDispatcher.contact_manifolds(pos12, g1, g2, prediction, manifolds, workspace)?;
-        if self.seeds.pending.load(Ordering::Relaxed) {
-            self.seed(g1, g2, manifolds);
+        if merged::is_merged(manifolds) {
+            return merged::update(pos12, (g1, g2), prediction, manifolds, workspace);
+        }
+        DefaultQueryDispatcher
+            .contact_manifolds(pos12, g1, g2, prediction, manifolds, workspace)?;
+        if self.seeds.any() {
+            self.seed((g1, g2), prediction, manifolds, workspace);
         }
         Ok(())
     }

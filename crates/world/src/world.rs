@@ -4,7 +4,8 @@ use crate::config::{WorldConfig, WorldError};
 use crate::contacts::{ContactBegun, Tag};
 use crate::frame::Frame;
 use crate::joints::{self, JointBook};
-use crate::warm_start::{SeedingDispatcher, Seeds};
+use crate::seeds::Seeds;
+use crate::warm_start::SeedingDispatcher;
 use crate::{check, contacts, shapes, sleep};
 use domain::{Body, BodyForm, BodyId, Joint, Shape, ShapeError, Static, StaticId};
 use glam::{DVec3, Vec3};
@@ -35,16 +36,21 @@ pub struct World {
     /// What the next step's first contact computations start from.
     pub(crate) seeds: Arc<Seeds>,
     pub(crate) begun: Vec<ContactBegun>,
-    pub(crate) has_stepped: bool,
+    /// Has the engine's first update of its islands happened? (see `sleep::settled_islands`)
+    pub(crate) islands_settled: bool,
     pub(crate) may_sleep: bool,
+    last_form: Option<Arc<BodyForm>>,
 }
 
 /// What the world keeps of a body beside the engine's own.
 pub(crate) struct Entry {
     pub(crate) handle: RigidBodyHandle,
     pub(crate) collider: ColliderHandle,
-    pub(crate) form: BodyForm,
+    /// Shared by bodies of one kind: walks over all bodies read the rest only.
+    pub(crate) form: Arc<BodyForm>,
     pub(crate) radius: f32,
+    /// Came in asleep and has not been stepped here: the engine has it awake, on the brink of sleep.
+    pub(crate) dozes: bool,
 }
 
 impl World {
@@ -69,8 +75,9 @@ impl World {
             fresh: FxHashSet::default(),
             seeds,
             begun: Vec::new(),
-            has_stepped: false,
+            islands_settled: false,
             may_sleep: true,
+            last_form: None,
         };
         for scenery in statics {
             world.add_static(scenery)?;
@@ -139,15 +146,30 @@ impl World {
         if !self.may_sleep {
             sleep::allow(&mut rigid, false);
         }
-        let (handle, collider) = self.physics.insert(rigid, collider_of(body.id, form, shape));
+        let (handle, collider) = self
+            .physics
+            .insert(rigid, collider_of(body.id, form, shape));
         let entry = Entry {
             handle,
             collider,
-            form: form.clone(),
+            form: self.shared_form(form),
             radius: form.shape.bounding_radius(),
+            dozes: activation.is_some() && body.rest.asleep && self.may_sleep,
         };
         self.bodies.insert(body.id, entry);
         self.fresh.insert(body.id);
+    }
+
+    /// Bodies of one kind come in rows; a row shares one form.
+    fn shared_form(&mut self, form: &BodyForm) -> Arc<BodyForm> {
+        match &self.last_form {
+            Some(last) if **last == *form => last.clone(),
+            _ => {
+                let form = Arc::new(form.clone());
+                self.last_form = Some(form.clone());
+                form
+            }
+        }
     }
 
     /// Ties two bodies of this world. Both wake.
@@ -190,10 +212,23 @@ impl World {
         Some(body)
     }
 
-    /// Removes bodies from the engine and from our books. The engine wakes what they touched at the
-    /// next step.
+    /// Removes bodies from the engine and from our books and wakes what they touched.
     pub(crate) fn take_out(&mut self, ids: &[BodyId]) {
-        for id in ids {
+        // The engine would wake them too, but only in the next step; until then they would pass for
+        // undisturbed sleepers.
+        let leaving: FxHashSet<BodyId> = ids.iter().copied().collect();
+        let touched: Vec<BodyId> = ids
+            .iter()
+            .flat_map(|id| self.neighbours(*id))
+            .filter(|other| !leaving.contains(other) && self.is_asleep(*other))
+            .collect();
+        for id in touched {
+            self.physics.wake_up(self.bodies[&id].handle, true);
+        }
+        self.seeds.forget(ids);
+        // The engine fills the slot freed last first, and solves in the order of slots. Freed from the
+        // end, the slots are filled in id order again by whatever comes in next.
+        for id in ids.iter().rev() {
             if let Some(entry) = self.bodies.remove(id) {
                 self.physics.remove_body(entry.handle);
                 self.fresh.remove(id);
@@ -205,12 +240,13 @@ impl World {
     /// Kicks a body (N·s), at its centre of mass or at a point of the world; it wakes. `false` if there
     /// is no such body or a number is not finite.
     pub fn apply_impulse(&mut self, id: BodyId, impulse: Vec3, at: Option<DVec3>) -> bool {
-        let Some(entry) = self.bodies.get(&id) else {
+        let Some(entry) = self.bodies.get_mut(&id) else {
             return false;
         };
         if !impulse.is_finite() || at.is_some_and(|point| !point.is_finite()) {
             return false;
         }
+        entry.dozes = false;
         let rigid = &mut self.physics.bodies[entry.handle];
         if self.fresh.contains(&id) {
             // The engine weighs a body in its first step; before that an impulse would do nothing.
@@ -225,14 +261,29 @@ impl World {
         true
     }
 
+    /// Gives a body's centre of mass this velocity, m/s; it wakes. `false` if there is no such body or a number is not
+    /// finite.
+    pub fn set_velocity(&mut self, id: BodyId, velocity: Vec3) -> bool {
+        let Some(entry) = self.bodies.get_mut(&id).filter(|_| velocity.is_finite()) else {
+            return false;
+        };
+        entry.dozes = false;
+        self.physics.bodies[entry.handle].set_linvel(velocity, true);
+        true
+    }
+
     /// Moves all bodies by one step and collects the contacts that began in it.
     pub fn step(&mut self) {
         let collector = contacts::Collector::new(&self.seeds);
         self.physics.step_with_events(&(), &collector);
         self.begun = collector.finish();
         self.seeds.clear();
-        self.fresh.clear();
-        self.has_stepped = true;
+        for id in self.fresh.drain() {
+            if let Some(entry) = self.bodies.get_mut(&id) {
+                entry.dozes = false;
+            }
+        }
+        self.islands_settled = true;
     }
 
     /// Lets bodies fall asleep (the default) or keeps all of them awake, those that come later too.

@@ -34,7 +34,9 @@ impl ErrorKind {
     /// The invariant of the design it breaks.
     pub fn invariant(self) -> &'static str {
         match self {
-            Self::Duplicated => "I1: every body has exactly one owner or is in exactly one handover",
+            Self::Duplicated => {
+                "I1: every body has exactly one owner or is in exactly one handover"
+            }
             Self::Lost => "I2: bodies are conserved",
             Self::CrossOwnerOverlap => "I3: bodies of different owners never overlap",
             Self::EpochError => "I4: a body's epoch rises by one at each change of owner",
@@ -139,7 +141,9 @@ impl fmt::Display for Violation {
         if !self.recent.is_empty() {
             writeln!(f, "  latest facts about them:")?;
         }
-        self.recent.iter().try_for_each(|line| writeln!(f, "    {line}"))
+        self.recent
+            .iter()
+            .try_for_each(|line| writeln!(f, "    {line}"))
     }
 }
 

@@ -135,7 +135,10 @@ impl Event {
                 format!("{who} caught up alone by {region} (batch {batch})")
             }
             Self::Departed(from, to, handover, cause) => {
-                format!("{who} left {from} for {to} (handover {handover}): {}", why(cause))
+                format!(
+                    "{who} left {from} for {to} (handover {handover}): {}",
+                    why(cause)
+                )
             }
             Self::Arrived(region, from, handover) => {
                 format!("{who} arrived at {region} from {from} (handover {handover})")

@@ -151,6 +151,6 @@ fn contact(contact: &ContactMemory, member: impl Fn(BodyId) -> bool) -> Result<(
         range("normal_impulse", point.normal_impulse.into(), -most, most)?;
         finite("friction_impulse", point.friction_impulse)?;
         range("twist_impulse", point.twist_impulse.into(), -most, most)?;
-        finite("place", point.place.unwrap_or_default())
+        finite("place", point.place)
     })
 }

@@ -7,7 +7,7 @@ use domain::{BodyId, ContactEnd, ContactMemory, Joint, JointId, JointKind, Point
 
 pub(crate) const JOINT_MIN_BYTES: usize = 4 + 3 * 12;
 pub(crate) const CONTACT_MIN_BYTES: usize = 7;
-const POINT_MIN_BYTES: usize = 2 + 4 + 12 + 4 + 1;
+const POINT_MIN_BYTES: usize = 2 + 4 + 12 + 4 + 12;
 
 pub(crate) fn write_joint(out: &mut Vec<u8>, joint: &Joint) {
     put_varint(out, joint.id.0);
@@ -85,10 +85,7 @@ fn write_point(out: &mut Vec<u8>, point: &PointMemory) {
     put_f32(out, normal_impulse);
     put_vec3(out, friction_impulse);
     put_f32(out, twist_impulse);
-    out.push(place.is_some().into());
-    if let Some(place) = place {
-        put_vec3(out, place);
-    }
+    put_vec3(out, place);
 }
 
 pub(crate) fn read_contact(reader: &mut Reader<'_>) -> Result<ContactMemory, Malformed> {
@@ -117,9 +114,6 @@ fn read_point(reader: &mut Reader<'_>) -> Result<PointMemory, Malformed> {
         normal_impulse: reader.f32("normal impulse")?,
         friction_impulse: read_vec3(reader, "friction impulse")?,
         twist_impulse: reader.f32("twist impulse")?,
-        place: match reader.bool("contact place")? {
-            true => Some(read_vec3(reader, "contact place")?),
-            false => None,
-        },
+        place: read_vec3(reader, "contact place")?,
     })
 }

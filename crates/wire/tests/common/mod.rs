@@ -132,7 +132,7 @@ pub fn sample_offer() -> Offer {
                     normal_impulse: 1.5,
                     friction_impulse: Vec3::new(-0.0, 1e-40, 0.25),
                     twist_impulse: -0.5,
-                    place: Some(Vec3::new(0.5, -0.5, 0.5)),
+                    place: Vec3::new(0.5, -0.5, 0.5),
                 }],
             }],
         },
@@ -402,7 +402,7 @@ fn contact_points() -> impl Strategy<Value = PointMemory> {
         floats(),
         vectors(),
         floats(),
-        proptest::option::of(vectors()),
+        vectors(),
     )
         .prop_map(
             |(feature_a, feature_b, normal_impulse, friction_impulse, twist_impulse, place)| {

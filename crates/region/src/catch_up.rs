@@ -1,0 +1,67 @@
+//! Catch-up: a cluster left its old owner after tick k and enters here at tick m. It is stepped alone through k + 1 … m,
+//! with the static scenery, so that no body ever misses an update. The aura guarantees that nothing else is near meanwhile.
+
+use domain::{BodyId, Cluster, Motion, Static, Tick};
+use world::{World, WorldConfig, WorldError};
+
+/// A cluster that was away for longer (a partition, a crash) is not stepped through all of it: it would cost more than a frame has.
+const LONGEST_CATCH_UP_TICKS: u64 = 120;
+
+/// A world with nothing but scenery, kept for the next cluster.
+pub struct CatchUp {
+    config: WorldConfig,
+    statics: std::sync::Arc<[Static]>,
+    // Built when first needed: a region without arrivals does not pay for it.
+    scratch: Option<World>,
+    batches: u64,
+}
+
+impl CatchUp {
+    pub fn new(config: WorldConfig, statics: std::sync::Arc<[Static]>) -> Self {
+        Self {
+            config,
+            statics,
+            scratch: None,
+            batches: 0,
+        }
+    }
+
+    /// The cluster as it is at tick `to`, having been left at tick `from`. Reports every tick in between.
+    pub fn bring(
+        &mut self,
+        cluster: Cluster,
+        from: Tick,
+        to: Tick,
+        mut report: impl FnMut(Tick, u64, Vec<(BodyId, Motion)>),
+    ) -> Result<Cluster, WorldError> {
+        let missed = to.since(from);
+        if missed == 0 || cluster.bodies.is_empty() {
+            return Ok(cluster);
+        }
+        self.batches += 1;
+        let first = to.0 - missed.min(LONGEST_CATCH_UP_TICKS) + 1;
+        if cluster.bodies.iter().all(|body| body.rest.asleep) {
+            for tick in first..=to.0 {
+                let still = cluster.bodies.iter().map(|body| (body.id, body.motion));
+                report(Tick(tick), self.batches, still.collect());
+            }
+            return Ok(cluster);
+        }
+        let batch = self.batches;
+        let scratch = self.scratch()?;
+        scratch.insert(&cluster)?;
+        for tick in first..=to.0 {
+            scratch.step();
+            report(Tick(tick), batch, scratch.motions().collect());
+        }
+        let ids: Vec<BodyId> = scratch.ids().collect();
+        Ok(scratch.extract(&ids))
+    }
+
+    fn scratch(&mut self) -> Result<&mut World, WorldError> {
+        if self.scratch.is_none() {
+            self.scratch = Some(World::new(self.config, &self.statics)?);
+        }
+        Ok(self.scratch.as_mut().expect("just built"))
+    }
+}

@@ -1,0 +1,413 @@
+//! The region server and the phases of its tick.
+
+use crate::catch_up::CatchUp;
+use crate::view::Seen;
+use crate::{MovedBody, RegionConfig, RegionEvent, RegionSnapshot};
+use boundary::{Arrival, Boundary, BoundaryEvent, Departure, HandoverMode};
+use domain::{Body, BodyId, Cluster, Joint, Motion, RegionId, RegionMapError, SimTime, Tick};
+use glam::{DVec3, Vec3};
+use std::collections::VecDeque;
+use thiserror::Error;
+use wire::{Envelope, Message};
+use world::{World, WorldConfig, WorldError};
+
+/// Why a region cannot be set up or does not take what it is given. The caller's input is at fault.
+#[derive(Debug, Error)]
+pub enum RegionError {
+    /// The regions do not fit the auras.
+    #[error(transparent)]
+    Map(#[from] RegionMapError),
+    /// The engine cannot build it.
+    #[error(transparent)]
+    World(#[from] WorldError),
+}
+
+/// One region server.
+///
+/// Fed by [`handle_frame`](Self::handle_frame), [`handle_message`](Self::handle_message), [`handle_tick`](Self::handle_tick); commanded by
+/// [`spawn`](Self::spawn), [`apply_impulse`](Self::apply_impulse), …; drained by [`poll_transmit`](Self::poll_transmit) and
+/// [`poll_event`](Self::poll_event). One frame of a driver:
+///
+/// ```text
+/// region.handle_frame(now);
+/// for each envelope that has arrived   region.handle_message(arrived_at, envelope)
+/// while region.next_wakeup() <= now    region.handle_tick(now, tick)
+/// region.handle_network_update(now)
+/// while let Some(envelope) = region.poll_transmit()   send it
+/// while let Some(event) = region.poll_event()         report it
+/// ```
+pub struct Region {
+    config: RegionConfig,
+    tick: Tick,
+    world: World,
+    boundary: Boundary,
+    catch_up: CatchUp,
+    transmits: VecDeque<Envelope>,
+    events: VecDeque<RegionEvent>,
+    snapshot: Option<RegionSnapshot>,
+    recovering: bool,
+    // Stepped in the last tick and gone since.
+    departed: Vec<(BodyId, Motion)>,
+}
+
+impl Region {
+    /// An empty region at tick zero.
+    pub fn new(config: RegionConfig) -> Result<Self, RegionError> {
+        let world_config = WorldConfig {
+            gravity: config.gravity,
+            step: config.boundary.step,
+            origin: config.map.origin(config.id),
+        };
+        let boundary = Boundary::new(
+            config.id,
+            config.map.clone(),
+            config.boundary,
+            config.snapshot_ticks.is_some(),
+        )?;
+        Ok(Self {
+            world: World::new(world_config, &config.statics)?,
+            boundary,
+            catch_up: CatchUp::new(world_config, config.statics.clone()),
+            tick: Tick::ZERO,
+            transmits: VecDeque::new(),
+            events: VecDeque::new(),
+            snapshot: None,
+            recovering: false,
+            departed: Vec::new(),
+            config,
+        })
+    }
+
+    /// A region started again from its snapshot. It asks all others what has happened since, and does not step
+    /// until they have answered.
+    pub fn restore(config: RegionConfig, snapshot: RegionSnapshot) -> Result<Self, RegionError> {
+        let mut region = Self::new(config)?;
+        region.tick = snapshot.tick;
+        region.world.insert(&snapshot.bodies)?;
+        region.boundary.restore(snapshot.boundary);
+        region.recovering = true;
+        Ok(region)
+    }
+
+    // ── commands ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// Gives the region a body of the scene's start.
+    pub fn place(&mut self, body: &Body) -> Result<(), RegionError> {
+        self.world.spawn(body)?;
+        self.boundary.adopt(self.tick, body.id);
+        Ok(())
+    }
+
+    /// Ties two bodies of the region.
+    pub fn tie(&mut self, joint: &Joint) -> Result<(), RegionError> {
+        Ok(self.world.add_joint(joint)?)
+    }
+
+    /// Creates a body; near a border it is announced first and born a little later. A body that was here before is not
+    /// created again: the command may be repeated safely.
+    pub fn spawn(&mut self, body: &Body) -> Result<(), RegionError> {
+        if self.boundary.knows(body.id) {
+            return Ok(());
+        }
+        check_body(body)?;
+        if self.boundary.announce(self.tick, body) {
+            self.bear(body)?;
+        }
+        Ok(())
+    }
+
+    fn bear(&mut self, body: &Body) -> Result<(), RegionError> {
+        self.place(body)?;
+        self.events.push_back(RegionEvent::Born {
+            tick: self.tick,
+            body: body.clone(),
+        });
+        Ok(())
+    }
+
+    /// Removes a body; says whether it was here.
+    pub fn remove(&mut self, body: BodyId) -> bool {
+        self.boundary.removed(self.tick, body);
+        self.world.remove(body).is_some()
+    }
+
+    /// Pushes a body, N·s, at its centre of mass or at a point; says whether it is here.
+    pub fn apply_impulse(&mut self, body: BodyId, impulse: Vec3, at: Option<DVec3>) -> bool {
+        self.world.apply_impulse(body, impulse, at)
+    }
+
+    /// Gives a body another velocity of its centre of mass, m/s; says whether it is here.
+    pub fn set_velocity(&mut self, body: BodyId, velocity: Vec3) -> bool {
+        self.world.set_velocity(body, velocity)
+    }
+
+    /// Report every step of every body's life from now on.
+    pub fn trace(&mut self) {
+        self.boundary.trace();
+    }
+
+    // ── input ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// A frame of the server begins.
+    pub fn handle_frame(&mut self, now: SimTime) {
+        self.boundary.handle_frame(now);
+    }
+
+    /// Something another region said. `arrived_at` is when it came off the network. An offer that the engine could not carry out is
+    /// refused whole; the sender keeps it.
+    pub fn handle_message(&mut self, arrived_at: SimTime, mut envelope: Envelope) {
+        let from = envelope.from;
+        envelope.messages.retain(|message| {
+            let Message::Offer(offer) = message else {
+                return true;
+            };
+            let unborn = offer.unborn.iter().try_for_each(|unborn| check_body(&unborn.body));
+            let Err(why) = world::check_cluster(&offer.cluster).and(unborn) else {
+                return true;
+            };
+            self.events.push_back(RegionEvent::Refused {
+                from,
+                handover: offer.handover,
+                why: why.to_string(),
+            });
+            false
+        });
+        self.boundary.handle_envelope(arrived_at, self.tick, envelope);
+    }
+
+    /// Time moved: one physics step, to `tick`. The phases in order:
+    pub fn handle_tick(&mut self, _now: SimTime, tick: Tick) {
+        if !self.is_ready(tick) {
+            return;
+        }
+        self.admit();
+        self.step(tick);
+        self.send_departing();
+        self.report_contacts();
+        self.take_snapshot_if_due();
+    }
+
+    /// Phase 0: after a restart, wait for the others' answers, then drop what has a newer owner.
+    fn is_ready(&mut self, tick: Tick) -> bool {
+        if !self.recovering {
+            return true;
+        }
+        // The clock does not wait for us: ticks pass unstepped.
+        let before = Tick(tick.0 - 1);
+        self.tick = tick;
+        if self.boundary.is_recovering() {
+            return false;
+        }
+        self.recovering = false;
+        self.tick = before;
+        for body in self.boundary.take_outdated(before) {
+            self.world.remove(body);
+        }
+        let bodies = self.world.ids().filter_map(|body| {
+            let epoch = self.boundary.track(body)?.epoch;
+            Some(MovedBody { body, epoch })
+        });
+        let bodies = bodies.collect();
+        self.events.push_back(RegionEvent::Recovered {
+            tick: before,
+            bodies,
+        });
+        true
+    }
+
+    /// Phase 1: announced spawns are born; handed-over clusters are caught up and enter.
+    fn admit(&mut self) {
+        for body in self.boundary.take_births(self.tick) {
+            // Its shape was checked when it was announced.
+            self.bear(&body).expect("an announced spawn is sound");
+        }
+        let frozen = self.config.boundary.handover == HandoverMode::Freeze;
+        for arrival in self.boundary.take_arrivals(self.tick, frozen) {
+            self.admit_cluster(arrival, frozen);
+        }
+    }
+
+    fn admit_cluster(&mut self, mut arrival: Arrival, frozen: bool) {
+        let cluster = std::mem::take(&mut arrival.offer.cluster);
+        let from = if frozen { self.tick } else { arrival.offer.tick };
+        let events = &mut self.events;
+        let cluster = self
+            .catch_up
+            .bring(cluster, from, self.tick, |tick, batch, bodies| {
+                events.push_back(RegionEvent::CaughtUp { tick, batch, bodies });
+            })
+            .expect("the cluster was checked when it came in");
+        self.world
+            .insert(&cluster)
+            .expect("the cluster was checked and none of it is here");
+        arrival.offer.cluster = cluster;
+        self.boundary.arrived(self.tick, &arrival);
+        let offer = &arrival.offer;
+        let members = offer
+            .cluster
+            .bodies
+            .iter()
+            .zip(&offer.members)
+            .map(|(body, member)| MovedBody {
+                body: body.id,
+                epoch: member.epoch,
+            })
+            .collect();
+        self.events.push_back(RegionEvent::Arrived {
+            tick: self.tick,
+            from: arrival.from,
+            handover: offer.handover,
+            members,
+        });
+    }
+
+    /// Phase 2: physics.
+    fn step(&mut self, tick: Tick) {
+        self.world.step();
+        self.tick = tick;
+        self.departed.clear();
+    }
+
+    /// Phase 3: the boundary decides who projects and who leaves; leaving clusters go into offers.
+    fn send_departing(&mut self) {
+        for departure in self.boundary.after_step(self.tick, &Seen(&self.world)) {
+            self.send(departure);
+        }
+        while let Some(BoundaryEvent::Transition(transition)) = self.boundary.poll_event() {
+            self.events.push_back(RegionEvent::Life(transition));
+        }
+    }
+
+    fn send(&mut self, departure: Departure) {
+        let ids: Vec<BodyId> = departure.members.iter().map(|(body, _)| *body).collect();
+        let members = departure
+            .members
+            .iter()
+            .map(|(body, member)| MovedBody {
+                body: *body,
+                epoch: member.epoch,
+            })
+            .collect();
+        let (to, cause) = (departure.to, departure.cause);
+        let cluster = self.world.extract(&ids);
+        self.departed
+            .extend(cluster.bodies.iter().map(|body| (body.id, body.motion)));
+        let handover = self.boundary.offer(self.tick, departure, cluster);
+        self.events.push_back(RegionEvent::Departed {
+            tick: self.tick,
+            to,
+            handover,
+            cause,
+            members,
+        });
+    }
+
+    /// Phase 4: what has begun to touch.
+    fn report_contacts(&mut self) {
+        let tick = self.tick;
+        let contacts = self.world.contacts_begun();
+        self.events.extend(contacts.iter().map(|contact| RegionEvent::Contact {
+            tick,
+            contact: contact.clone(),
+        }));
+    }
+
+    /// Phase 5: a snapshot now and then.
+    fn take_snapshot_if_due(&mut self) {
+        let due = self
+            .config
+            .snapshot_ticks
+            .is_some_and(|every| self.tick.0.is_multiple_of(every));
+        if due {
+            self.snapshot = Some(self.make_snapshot());
+        }
+    }
+
+    /// The region's complete state now. Neighbours are told that it covers what they handed over, so it must be kept.
+    pub fn make_snapshot(&mut self) -> RegionSnapshot {
+        let ids: Vec<BodyId> = self.world.ids().collect();
+        RegionSnapshot {
+            tick: self.tick,
+            bodies: self.world.copy(&ids),
+            boundary: self.boundary.snapshot(self.tick),
+        }
+    }
+
+    /// The network update (BNU): what has gathered goes out, one envelope per region spoken to.
+    pub fn handle_network_update(&mut self, now: SimTime) {
+        for (to, messages) in self.boundary.flush() {
+            self.transmits.push_back(Envelope {
+                from: self.config.id,
+                to,
+                tick: self.tick,
+                sent_at: now,
+                messages,
+            });
+        }
+    }
+
+    // ── output ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// The next envelope to send.
+    pub fn poll_transmit(&mut self) -> Option<Envelope> {
+        self.transmits.pop_front()
+    }
+
+    /// The next event, oldest first.
+    pub fn poll_event(&mut self) -> Option<RegionEvent> {
+        self.events.pop_front()
+    }
+
+    /// When the next tick is due.
+    pub fn next_wakeup(&self) -> SimTime {
+        self.config.boundary.step.due(self.tick.next())
+    }
+
+    /// The snapshot taken last, if one was taken since the last call.
+    pub fn take_snapshot(&mut self) -> Option<RegionSnapshot> {
+        self.snapshot.take()
+    }
+
+    // ── looking at it ──────────────────────────────────────────────────────────────────────────────────────────
+
+    /// Which region.
+    pub fn id(&self) -> RegionId {
+        self.config.id
+    }
+
+    /// The last completed tick.
+    pub fn tick(&self) -> Tick {
+        self.tick
+    }
+
+    /// The physics.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The boundaries.
+    pub fn boundary(&self) -> &Boundary {
+        &self.boundary
+    }
+
+    /// All bodies that the last tick stepped, ascending: those still here and those that left right after.
+    pub fn stepped_bodies(&self) -> Vec<(BodyId, Motion)> {
+        let mut bodies: Vec<_> = self.world.motions().collect();
+        bodies.extend(&self.departed);
+        bodies.sort_unstable_by_key(|(id, _)| *id);
+        bodies
+    }
+
+    /// Is it waiting for answers after a restart?
+    pub fn is_recovering(&self) -> bool {
+        self.recovering
+    }
+}
+
+/// Could the engine create this body?
+fn check_body(body: &Body) -> Result<(), WorldError> {
+    world::check_cluster(&Cluster {
+        bodies: vec![body.clone()],
+        ..Cluster::default()
+    })
+}

@@ -1,0 +1,43 @@
+//! The world as the boundary sees it.
+
+use boundary::{Bodies, BodyView};
+use domain::{BodyId, Bounds, Rect};
+use world::World;
+
+/// A borrowed world.
+pub struct Seen<'a>(pub &'a World);
+
+fn view(id: BodyId, body: &world::BodyView) -> BodyView {
+    BodyView {
+        id,
+        centre: body.motion.position,
+        radius: f64::from(body.radius),
+        ground: body.bounds.ground(),
+        speed: f64::from(body.motion.linear_velocity.length()),
+        asleep: body.asleep,
+    }
+}
+
+impl Bodies for Seen<'_> {
+    fn view(&self, id: BodyId) -> Option<BodyView> {
+        self.0.body(id).map(|body| view(id, &body))
+    }
+
+    fn not_within(&self, inner: &Rect, out: &mut Vec<BodyId>) {
+        self.0.for_each_not_within(inner, |id, _| out.push(id));
+    }
+
+    fn touching(&self, boxes: &[Bounds], out: &mut Vec<BodyId>) {
+        self.0.for_each_touching(boxes, |id, _| out.push(id));
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(BodyView)) {
+        for (id, body) in self.0.bodies() {
+            visit(view(id, &body));
+        }
+    }
+
+    fn assembly(&self, id: BodyId, out: &mut Vec<BodyId>) {
+        out.extend(self.0.assembly(id));
+    }
+}

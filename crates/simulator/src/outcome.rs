@@ -1,0 +1,227 @@
+//! What came out of a run: the numbers of the command line's JSON, in its names.
+
+use crate::checkers::{ErrorCounts, Report, Tally, Violation};
+use crate::facts::Fact;
+use crate::network::Network;
+use crate::options::SimOptions;
+use crate::server::Server;
+use boundary::{AuraSize, ExceededTolerances, HandoverMode, Policy};
+use domain::{RegionMap, TickLength};
+use scenes::Scene;
+use serde::Serialize;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Counts that need no checker.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    migrations: u64,
+    collisions: u64,
+    /// Sum over ticks and regions of bodies that project.
+    pub boundary_bodies: u64,
+}
+
+impl Counters {
+    /// Counts one fact.
+    pub fn count(&mut self, fact: &Fact<'_>) {
+        match fact {
+            Fact::Departed { members, .. } => self.migrations += members.len() as u64,
+            Fact::Contact { restored: false, .. } => self.collisions += 1,
+            _ => {}
+        }
+    }
+}
+
+/// CPU time per tick, milliseconds, of the servers' own work (per-thread CPU time).
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CpuPerTick {
+    /// Median over ticks of the slowest server.
+    pub max_server_p50: f64,
+    /// 99th percentile over ticks of the slowest server.
+    pub max_server_p99: f64,
+    /// Mean over servers and ticks.
+    pub mean_server: f64,
+    /// Mean over ticks, per server.
+    pub per_server: Vec<f64>,
+}
+
+/// Bytes sent.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Bytes {
+    /// Datagrams between region servers, lost and repeated ones included.
+    pub between_servers: u64,
+    /// To clients (none in a simulated run without gateway).
+    pub to_clients: u64,
+}
+
+/// Everything about a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// The scene's name.
+    pub scene: String,
+    /// Region servers.
+    pub servers: usize,
+    /// The boundary policy.
+    pub policy: Policy,
+    /// The aura size.
+    pub aura: AuraSize,
+    /// The handover mode.
+    pub handover: HandoverMode,
+    /// The seed.
+    pub seed: u64,
+    /// Ticks run.
+    pub ticks: u64,
+    /// Digest of the final state; with one server that of its world.
+    pub state_hash: String,
+    /// Digest of every region's state at every tick.
+    pub history_hash: String,
+    /// How many bodies there were.
+    pub bodies: Tally,
+    /// Spawns still announced at the end, not yet born.
+    pub unborn: u64,
+    /// Changes of owner, counted per body.
+    pub migrations: u64,
+    /// Pairs that migrated because of each other more than once before they met.
+    pub thrashed_pairs: u64,
+    /// First contacts between two bodies.
+    pub collisions: u64,
+    /// Broken promises. All zero, or there is a bug.
+    pub errors: ErrorCounts,
+    /// The same kinds within known disturbances (crashes, cut links).
+    pub excused: ErrorCounts,
+    /// How often each tolerance was exceeded.
+    pub tolerance_exceeded: ExceededTolerances,
+    /// CPU time per tick.
+    pub cpu_ms_per_tick: CpuPerTick,
+    /// Bodies that project, mean over ticks, all servers together.
+    pub boundary_bodies: f64,
+    /// Bytes sent.
+    pub bytes: Bytes,
+    /// Datagrams between servers that are no neighbours: only strays and recoveries need them.
+    pub datagrams_between_strangers: u64,
+    /// The first broken promise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_violation: Option<Violation>,
+    /// The physics step.
+    #[serde(skip)]
+    pub step: TickLength,
+}
+
+impl Outcome {
+    /// Before anything has happened.
+    pub fn of(scene: &Scene, options: &SimOptions, map: &RegionMap, seed: u64) -> Self {
+        Self {
+            scene: scene.name.clone(),
+            servers: map.len(),
+            policy: options.policy,
+            aura: options.aura,
+            handover: options.handover,
+            seed,
+            ticks: 0,
+            state_hash: String::new(),
+            history_hash: String::new(),
+            bodies: Tally::default(),
+            unborn: 0,
+            migrations: 0,
+            thrashed_pairs: 0,
+            collisions: 0,
+            errors: ErrorCounts::default(),
+            excused: ErrorCounts::default(),
+            tolerance_exceeded: ExceededTolerances::default(),
+            cpu_ms_per_tick: CpuPerTick::default(),
+            boundary_bodies: 0.0,
+            bytes: Bytes::default(),
+            datagrams_between_strangers: 0,
+            first_violation: None,
+            step: scene.step,
+        }
+    }
+
+    /// Did every checker stay silent?
+    pub fn is_clean(&self) -> bool {
+        self.errors.total() == 0
+    }
+
+    pub(crate) fn fill(
+        &mut self,
+        counters: &Counters,
+        report: Option<Report>,
+        servers: &[Server],
+        network: &Network,
+        map: &RegionMap,
+    ) {
+        self.migrations = counters.migrations;
+        self.collisions = counters.collisions;
+        if let Some(report) = report {
+            self.bodies = report.bodies;
+            self.thrashed_pairs = report.thrashed_pairs;
+            self.errors = report.errors;
+            self.excused = report.excused;
+            self.first_violation = report.first_violation;
+        }
+        self.state_hash = format!("{:016x}", state_hash(servers));
+        self.cpu_ms_per_tick = cpu(servers);
+        let ticks = servers.iter().map(|server| server.cpu.ticks_ms.len()).max();
+        self.boundary_bodies = counters.boundary_bodies as f64 / ticks.unwrap_or(1).max(1) as f64;
+        self.bytes.between_servers = network.stats().bytes;
+        self.datagrams_between_strangers = network
+            .all_links()
+            .filter(|(from, to, _)| !map.are_neighbours(*from, *to))
+            .map(|(_, _, stats)| stats.sent)
+            .sum();
+        for region in servers.iter().filter_map(|server| server.region.as_ref()) {
+            let exceeded = region.boundary().exceeded();
+            self.tolerance_exceeded.speed += exceeded.speed;
+            self.tolerance_exceeded.latency += exceeded.latency;
+            self.tolerance_exceeded.frame += exceeded.frame;
+            self.unborn += region.boundary().unborn() as u64;
+        }
+    }
+}
+
+fn state_hash(servers: &[Server]) -> u64 {
+    let hashes: Vec<u64> = servers
+        .iter()
+        .filter_map(|server| server.region.as_ref())
+        .map(|region| region.world().state_hash())
+        .collect();
+    if let [only] = hashes[..] {
+        return only;
+    }
+    let mut digest = Xxh3::new();
+    for hash in hashes {
+        digest.update(&hash.to_le_bytes());
+    }
+    digest.digest()
+}
+
+fn cpu(servers: &[Server]) -> CpuPerTick {
+    let ticks = servers
+        .iter()
+        .map(|server| server.cpu.ticks_ms.len())
+        .max()
+        .unwrap_or(0);
+    let mut slowest: Vec<f64> = (0..ticks)
+        .map(|tick| {
+            let at = |server: &Server| server.cpu.ticks_ms.get(tick).copied().unwrap_or(0.0);
+            f64::from(servers.iter().map(at).fold(0.0, f32::max))
+        })
+        .collect();
+    slowest.sort_by(f64::total_cmp);
+    let percentile = |share: f64| {
+        let index = ((slowest.len() as f64 * share) as usize).min(slowest.len().saturating_sub(1));
+        slowest.get(index).copied().unwrap_or(0.0)
+    };
+    let per_server: Vec<f64> = servers
+        .iter()
+        .map(|server| {
+            let ticks = &server.cpu.ticks_ms;
+            f64::from(ticks.iter().sum::<f32>()) / ticks.len().max(1) as f64
+        })
+        .collect();
+    CpuPerTick {
+        max_server_p50: percentile(0.5),
+        max_server_p99: percentile(0.99),
+        mean_server: per_server.iter().sum::<f64>() / per_server.len().max(1) as f64,
+        per_server,
+    }
+}

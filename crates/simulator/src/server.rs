@@ -1,0 +1,179 @@
+//! One simulated region server: the region, its channels, its frames, and the snapshot at its standby.
+
+use crate::frames::FrameModel;
+use crate::network::{Channel, ChannelConfig};
+use crate::options::SendOrder;
+use cpu_time::ThreadTime;
+use domain::{RegionId, SimTime};
+use rand_pcg::Pcg64Mcg;
+use region::{Region, RegionConfig, RegionError, RegionEvent, RegionSnapshot};
+use std::collections::{BTreeMap, VecDeque};
+use wire::Envelope;
+
+/// A server, up or down.
+pub struct Server {
+    pub config: RegionConfig,
+    /// `None` while it is down.
+    pub region: Option<Region>,
+    pub channels: BTreeMap<RegionId, Channel>,
+    pub inbox: VecDeque<(SimTime, Envelope)>,
+    pub next_frame: SimTime,
+    /// Added to the time at which its ticks are due.
+    pub step_phase: SimTime,
+    pub incarnation: u32,
+    /// What its standby has.
+    pub standby: Option<Vec<u8>>,
+    pub cpu: CpuUse,
+    frames: FrameModel,
+    send_order: SendOrder,
+    channel_config: ChannelConfig,
+    rng: Pcg64Mcg,
+}
+
+/// CPU time of one server's own work.
+#[derive(Clone, Debug, Default)]
+pub struct CpuUse {
+    /// Milliseconds of each tick.
+    pub ticks_ms: Vec<f32>,
+}
+
+/// How a server behaves in time.
+pub struct ServerPace {
+    pub frames: FrameModel,
+    pub send_order: SendOrder,
+    pub first_frame: SimTime,
+    pub step_phase: SimTime,
+    pub channel: ChannelConfig,
+    pub rng: Pcg64Mcg,
+}
+
+impl Server {
+    pub fn new(config: RegionConfig, region: Region, pace: ServerPace) -> Self {
+        Self {
+            config,
+            region: Some(region),
+            channels: BTreeMap::new(),
+            inbox: VecDeque::new(),
+            next_frame: pace.first_frame,
+            step_phase: pace.step_phase,
+            incarnation: 1,
+            standby: None,
+            cpu: CpuUse::default(),
+            frames: pace.frames,
+            send_order: pace.send_order,
+            channel_config: pace.channel,
+            rng: pace.rng,
+        }
+    }
+
+    pub fn id(&self) -> RegionId {
+        self.config.id
+    }
+
+    /// The channel to a peer, opened when first needed.
+    pub fn channel(&mut self, peer: RegionId) -> &mut Channel {
+        let (me, config, incarnation) = (self.id(), self.channel_config, self.incarnation);
+        self.channels
+            .entry(peer)
+            .or_insert_with(|| Channel::new(me, peer, incarnation, config))
+    }
+
+    /// A datagram has come in; what it completes waits in the inbox for the next frame.
+    pub fn handle_datagram(&mut self, now: SimTime, from: RegionId, bytes: &[u8]) {
+        let channel = self.channel(from);
+        channel
+            .handle_datagram(now, bytes)
+            .expect("the simulated network does not damage datagrams");
+        let mut payloads = Vec::new();
+        // A restarted peer introduces itself by a message of its own; the event needs no answer here.
+        while channel.poll_event().is_some() {}
+        while let Some(payload) = channel.poll_delivered() {
+            payloads.push(payload);
+        }
+        for payload in payloads {
+            let envelope = wire::decode(&payload).expect("encoded by a region");
+            self.inbox.push_back((now, envelope));
+        }
+    }
+
+    /// One frame: receive, step what is due, send. `last_tick` ends the physics. Calls back after every tick.
+    pub fn run_frame(&mut self, now: SimTime, last_tick: u64, mut after_tick: impl FnMut(&mut Region)) {
+        self.next_frame = now + self.frames.next(&mut self.rng);
+        let Some(mut region) = self.region.take() else {
+            return;
+        };
+        region.handle_frame(now);
+        if self.send_order == SendOrder::NextFrame {
+            self.send(now, &mut region);
+        }
+        let start = ThreadTime::now();
+        self.receive(&mut region);
+        let mut spent = start.elapsed();
+        while region.tick().0 < last_tick && region.next_wakeup() + self.step_phase <= now {
+            let start = ThreadTime::now();
+            let tick = region.tick().next();
+            region.handle_tick(now, tick);
+            spent += start.elapsed();
+            self.cpu.ticks_ms.push(spent.as_secs_f32() * 1e3);
+            spent = std::time::Duration::ZERO;
+            after_tick(&mut region);
+        }
+        if self.send_order == SendOrder::AfterPhysics {
+            self.send(now, &mut region);
+        }
+        self.region = Some(region);
+    }
+
+    /// The network update alone, for when physics has ended and everything still under way shall arrive.
+    pub fn run_network(&mut self, now: SimTime) {
+        if let Some(mut region) = self.region.take() {
+            self.receive(&mut region);
+            self.send(now, &mut region);
+            self.region = Some(region);
+        }
+    }
+
+    fn receive(&mut self, region: &mut Region) {
+        while let Some((arrived_at, envelope)) = self.inbox.pop_front() {
+            region.handle_message(arrived_at, envelope);
+        }
+    }
+
+    fn send(&mut self, now: SimTime, region: &mut Region) {
+        region.handle_network_update(now);
+        while let Some(envelope) = region.poll_transmit() {
+            let bytes = wire::encode(&envelope).expect("a region says only what makes sense");
+            // A full channel means a peer cut off for longer than any run cuts: that run is set up wrongly.
+            let sent = self.channel(envelope.to).send(now, bytes);
+            sent.expect("no link is cut for so long that its channel fills up");
+        }
+    }
+
+    /// The server dies: everything in memory is gone.
+    pub fn crash(&mut self) {
+        self.region = None;
+        self.channels.clear();
+        self.inbox.clear();
+    }
+
+    /// The server is started again from what its standby has.
+    pub fn restart(&mut self, now: SimTime) -> Result<(), RegionError> {
+        self.incarnation += 1;
+        self.next_frame = now;
+        let snapshot = self
+            .standby
+            .as_deref()
+            .map(|bytes| RegionSnapshot::from_bytes(bytes).expect("written by ourselves"));
+        let region = match snapshot {
+            Some(snapshot) => Region::restore(self.config.clone(), snapshot)?,
+            None => Region::new(self.config.clone())?,
+        };
+        self.region = Some(region);
+        Ok(())
+    }
+
+    /// Drains the region's events.
+    pub fn poll_event(&mut self) -> Option<RegionEvent> {
+        self.region.as_mut()?.poll_event()
+    }
+}
