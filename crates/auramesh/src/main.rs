@@ -1,2 +1,48 @@
-//! The command line of Auramesh.
-fn main() {}
+//! The command line: runs scenes under virtual time, checks scene files, repeats published experiments.
+//!
+//! Exit status: 0 fine; 1 a checker or a claim failed; 2 bad input or usage, with the reason on stderr.
+
+mod args;
+mod check;
+mod output;
+mod progress;
+mod reproduce;
+mod sim;
+mod soak;
+mod summary;
+
+use args::{Arguments, Subcommand};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let status = match Arguments::parse().subcommand {
+        Subcommand::Sim(args) => match args.soak {
+            Some(runs) => soak::run(&args, runs),
+            None => sim::run(&args),
+        },
+        Subcommand::Check(args) => check::run(&args),
+    };
+    status.into()
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    /// Everything as promised.
+    Fine,
+    /// A checker or a claim failed.
+    Failed,
+    /// What was asked for cannot be done; the reason was printed.
+    BadInput,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        Self::from(match status {
+            Status::Fine => 0,
+            Status::Failed => 1,
+            Status::BadInput => 2,
+        })
+    }
+}

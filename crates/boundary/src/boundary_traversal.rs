@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 /// **BT**, the island test: the whole cluster of `start` if no member touches the host's region, else `None`.
 /// A cluster already looked at in this tick gives `None` as well.
 pub fn island(finder: &mut ClusterFinder<'_>, start: BodyId, home: &Rect) -> Option<Vec<BodyView>> {
-    let (members, touches_home) = finder.take_until(start, |view| home.touches(&view.ground));
+    let members = finder.take(start);
+    let touches_home = members.iter().any(|view| home.touches(&view.ground));
     (!touches_home && !members.is_empty()).then_some(members)
 }
 
@@ -63,6 +64,16 @@ mod tests {
     fn a_chain_with_one_foot_at_home_stays() {
         let chain = vec![ball(1, 0.2, 0.0, 0.5), ball(2, 1.8, 0.0, 0.5), ball(3, 3.4, 0.0, 0.5)];
         assert_eq!(island_of(chain, 3), None);
+    }
+
+    /// A cluster with several traversed members is searched once: none of them is later found alone.
+    #[test]
+    fn no_member_of_a_straddling_cluster_is_an_island() {
+        let chain: Vec<_> = (0..6).map(|i| ball(i, 0.3 + i as f64 * 1.8, 0.0, 0.5)).collect();
+        let mut finder = ClusterFinder::new(chain, 1.0, &nobody);
+        for start in [3, 1, 5, 2, 4] {
+            assert_eq!(island(&mut finder, BodyId(start), &HOME), None, "from {start}");
+        }
     }
 
     /// AP-15: chain H-I-J wholly outside goes as one.

@@ -70,28 +70,13 @@ impl<'a> ClusterFinder<'a> {
     /// The whole cluster of a body, by ascending id; empty if the body is unknown or already taken. AP-12: each
     /// body once, safe on cycles.
     pub fn take(&mut self, start: BodyId) -> Vec<BodyView> {
-        self.take_until(start, |_| false).0
-    }
-
-    /// As [`Self::take`], but stops at the first member for which `stop` holds and says so. What was found until then is taken:
-    /// it belongs to the same cluster and need not be searched from again.
-    pub fn take_until(
-        &mut self,
-        start: BodyId,
-        stop: impl Fn(&BodyView) -> bool,
-    ) -> (Vec<BodyView>, bool) {
         let mut queue = Vec::new();
         let mut found = Vec::new();
         let mut tied = Vec::new();
         self.reach(start, &mut queue);
-        let mut stopped = false;
         while let Some(number) = queue.pop() {
             let view = self.items[number as usize].view;
             found.push(view);
-            if stop(&view) {
-                stopped = true;
-                break;
-            }
             self.reach_around(&view, &mut queue);
             tied.clear();
             (self.assembly)(view.id, &mut tied);
@@ -100,7 +85,7 @@ impl<'a> ClusterFinder<'a> {
             }
         }
         found.sort_unstable_by_key(|view| view.id);
-        (found, stopped)
+        found
     }
 
     fn reach(&mut self, id: BodyId, queue: &mut Vec<u32>) {
@@ -188,14 +173,5 @@ mod tests {
         let both = |_: BodyId, out: &mut Vec<BodyId>| out.extend([BodyId(1), BodyId(2)]);
         let mut finder = ClusterFinder::new(far, 2.0, &both);
         assert_eq!(ids(&finder.take(BodyId(2))), [1, 2]);
-    }
-
-    #[test]
-    fn a_stopped_search_takes_what_it_saw() {
-        let line: Vec<_> = (0..10).map(|i| ball(i, i as f64, 0.0, 0.5)).collect();
-        let mut finder = ClusterFinder::new(line, 0.5, &nobody);
-        let (found, stopped) = finder.take_until(BodyId(9), |view| view.id.0 == 4);
-        assert!(stopped);
-        assert_eq!(ids(&found), (4..10).collect::<Vec<_>>());
     }
 }

@@ -261,6 +261,13 @@ impl Region {
         });
     }
 
+    /// Lets in what has arrived without stepping: for the end of a run, when time stands still.
+    pub fn settle(&mut self) {
+        if !self.recovering {
+            self.admit();
+        }
+    }
+
     /// Phase 2: physics.
     fn step(&mut self, tick: Tick) {
         self.world.step();

@@ -9,10 +9,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const PLACE_KEYS: &[&str] = &["shape", "position", "rotation"];
 pub(crate) const SURFACE_KEYS: &[&str] = &["friction", "restitution"];
-pub(crate) const FORM_KEYS: &[&str] =
-    &["density", "continuous", "gravity_scale", "linear_damping", "angular_damping"];
+pub(crate) const FORM_KEYS: &[&str] = &[
+    "density",
+    "continuous",
+    "gravity_scale",
+    "linear_damping",
+    "angular_damping",
+];
 pub(crate) const MOTION_KEYS: &[&str] = &["velocity", "spin"];
-pub(crate) const GRID_KEYS: &[&str] = &["shape", "rotation", "origin", "count", "spacing", "stagger"];
+pub(crate) const GRID_KEYS: &[&str] =
+    &["shape", "rotation", "origin", "count", "spacing", "stagger"];
 /// Kept small: every region has all scenery.
 const MAX_STATICS: usize = 20_000;
 
@@ -69,14 +75,23 @@ fn read_static(id: StaticId, table: &Table, meshes: &Meshes) -> Option<Static> {
 
 /// Bodies and grids, in the order in which they stand in the file.
 pub(crate) fn read_cast(root: &Table, meshes: &Meshes) -> Cast {
-    let bodies = root.tables("body", MAX_BODIES).into_iter().map(|t| (t, false));
-    let grids = root.tables("grid", MAX_BODIES).into_iter().map(|t| (t, true));
+    let bodies = root
+        .tables("body", MAX_BODIES)
+        .into_iter()
+        .map(|t| (t, false));
+    let grids = root
+        .tables("grid", MAX_BODIES)
+        .into_iter()
+        .map(|t| (t, true));
     let mut tables: Vec<(Table, bool)> = bodies.chain(grids).collect();
     tables.sort_by_key(|(table, _)| table.start());
     let mut cast = Cast::default();
     for (table, is_grid) in tables {
         if cast.bodies.len() >= MAX_BODIES {
-            table.note("shape", format!("a scene starts with at most {MAX_BODIES} bodies"));
+            table.note(
+                "shape",
+                format!("a scene starts with at most {MAX_BODIES} bodies"),
+            );
             break;
         }
         match is_grid {
@@ -112,7 +127,9 @@ fn read_grid(table: &Table, meshes: &Meshes, cast: &mut Cast) {
     let spacing = spacing.and_then(|f| position(&f)).unwrap_or(DVec3::ONE);
     let stagger = read_position(table, "stagger").unwrap_or_default();
     let count = table.required("count", "how many along x, y and z");
-    let count = count.and_then(|f| read_count(&f, MAX_BODIES - cast.bodies.len())).unwrap_or([1; 3]);
+    let count = count
+        .and_then(|f| read_count(&f, MAX_BODIES - cast.bodies.len()))
+        .unwrap_or([1; 3]);
     let motion = read_motion(table, origin);
     let broken = table.problems().count() > before;
     let mut names_free = true;
@@ -127,7 +144,10 @@ fn read_grid(table: &Table, meshes: &Meshes, cast: &mut Cast) {
         names_free &= cast.add(form.clone(), place, name, broken);
     }
     if !names_free && !broken {
-        table.note("name", "another body already has the name of one of this grid's bodies");
+        table.note(
+            "name",
+            "another body already has the name of one of this grid's bodies",
+        );
     }
 }
 
@@ -139,15 +159,23 @@ fn cells([nx, ny, nz]: [usize; 3]) -> impl Iterator<Item = [usize; 3]> {
 fn read_count(field: &Field, room: usize) -> Option<[usize; 3]> {
     let items = field.items("a list of 3 whole numbers", 3)?;
     if items.len() != 3 {
-        field.note(format!("must be a list of 3 whole numbers, not of {}", items.len()));
+        field.note(format!(
+            "must be a list of 3 whole numbers, not of {}",
+            items.len()
+        ));
         return None;
     }
-    let counts: Vec<Option<u64>> = items.iter().map(|i| i.integer(1..=MAX_BODIES as u64)).collect();
+    let counts: Vec<Option<u64>> = items
+        .iter()
+        .map(|i| i.integer(1..=MAX_BODIES as u64))
+        .collect();
     let counts: Vec<u64> = counts.into_iter().collect::<Option<_>>()?;
     // Three factors of at most 200,000 stay far below 2^64.
     let total: u64 = counts.iter().product();
     if total > room as u64 {
-        field.note(format!("{total} bodies are too many: a scene starts with at most {MAX_BODIES}, {room} are left"));
+        field.note(format!(
+            "{total} bodies are too many: a scene starts with at most {MAX_BODIES}, {room} are left"
+        ));
         return None;
     }
     Some([counts[0] as usize, counts[1] as usize, counts[2] as usize])
@@ -158,13 +186,20 @@ fn read_name(table: &Table, cast: &mut Cast) -> Option<String> {
     let name = field.text()?.to_owned();
     let line = table.problems().line_of(table.span());
     if let Some(first) = cast.name_lines.insert(name.clone(), line) {
-        field.note(format!("the name `{name}` is already taken by the body of line {first}"));
+        field.note(format!(
+            "the name `{name}` is already taken by the body of line {first}"
+        ));
     }
     Some(name)
 }
 
 fn read_motion(table: &Table, position: DVec3) -> Motion {
-    let vector = |key, limit| table.field(key).and_then(|f| vec3(&f, limit)).unwrap_or(Vec3::ZERO);
+    let vector = |key, limit| {
+        table
+            .field(key)
+            .and_then(|f| vec3(&f, limit))
+            .unwrap_or(Vec3::ZERO)
+    };
     let spin = vector("spin", Allowed::within(1e5));
     Motion {
         position,
@@ -176,7 +211,12 @@ fn read_motion(table: &Table, position: DVec3) -> Motion {
 
 /// Everything but the motion.
 pub(crate) fn read_form(table: &Table, shape: Shape) -> BodyForm {
-    let number = |key, allowed: Allowed| table.field(key).and_then(|f| f.number(allowed)).map(|v| v as f32);
+    let number = |key, allowed: Allowed| {
+        table
+            .field(key)
+            .and_then(|f| f.number(allowed))
+            .map(|v| v as f32)
+    };
     let mut form = BodyForm::of(shape);
     form.material = read_surface(table);
     if let Some(density) = number("density", Allowed::at_least(1e-3).up_to(1e6)) {
@@ -191,12 +231,20 @@ pub(crate) fn read_form(table: &Table, shape: Shape) -> BodyForm {
     if let Some(damping) = number("angular_damping", Allowed::at_least(0.0).up_to(1e3)) {
         form.angular_damping = damping;
     }
-    form.continuous = table.field("continuous").and_then(|f| f.flag()).unwrap_or(false);
+    form.continuous = table
+        .field("continuous")
+        .and_then(|f| f.flag())
+        .unwrap_or(false);
     form
 }
 
 fn read_surface(table: &Table) -> Material {
-    let number = |key, allowed: Allowed| table.field(key).and_then(|f| f.number(allowed)).map(|v| v as f32);
+    let number = |key, allowed: Allowed| {
+        table
+            .field(key)
+            .and_then(|f| f.number(allowed))
+            .map(|v| v as f32)
+    };
     let mut material = Material::default();
     if let Some(friction) = number("friction", Allowed::at_least(0.0).up_to(100.0)) {
         material.friction = friction;

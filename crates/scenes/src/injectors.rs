@@ -8,7 +8,14 @@ use domain::BodyForm;
 use glam::{DVec3, Vec3};
 
 pub(crate) const INJECTOR_KEYS: &[&str] = &[
-    "min", "max", "rate", "from", "until", "velocity_min", "velocity_max", "shapes",
+    "min",
+    "max",
+    "rate",
+    "from",
+    "until",
+    "velocity_min",
+    "velocity_max",
+    "shapes",
 ];
 const MAX_INJECTORS: usize = 1000;
 const MAX_SHAPES: usize = 1000;
@@ -18,14 +25,22 @@ pub(crate) fn read_injectors(root: &Table, seconds: f64, meshes: &Meshes) -> Vec
     let mut injected = 0;
     let mut injectors = Vec::new();
     for table in &tables {
-        let Some(injector) = read_injector(table, seconds, meshes) else { continue };
+        let Some(injector) = read_injector(table, seconds, meshes) else {
+            continue;
+        };
         if injector.total() == 0 {
-            table.note("rate", "below one body from `from` to `until`: nothing would ever appear");
+            table.note(
+                "rate",
+                "below one body from `from` to `until`: nothing would ever appear",
+            );
             continue;
         }
         injected += injector.total();
         if injected > MAX_BODIES {
-            table.note("rate", format!("{injected} injected bodies are too many: at most {MAX_BODIES}"));
+            table.note(
+                "rate",
+                format!("{injected} injected bodies are too many: at most {MAX_BODIES}"),
+            );
             break;
         }
         injectors.push(injector);
@@ -78,7 +93,10 @@ fn read_velocity(table: &Table) -> Option<(Vec3, Vec3)> {
         (Some(min), Some(max)) => (min, max),
     };
     if !min.cmple(max).all() {
-        table.note("velocity_max", "`velocity_max` must not be below `velocity_min` in x, y or z");
+        table.note(
+            "velocity_max",
+            "`velocity_max` must not be below `velocity_min` in x, y or z",
+        );
         return None;
     }
     Some((min, max))
@@ -99,12 +117,18 @@ fn read_time(table: &Table, seconds: f64) -> Option<(f64, f64)> {
 }
 
 fn read_forms(table: &Table, meshes: &Meshes) -> Option<Vec<BodyForm>> {
-    let field = table.required("shapes", "a list of shapes, one of which is drawn for each body")?;
+    let field = table.required(
+        "shapes",
+        "a list of shapes, one of which is drawn for each body",
+    )?;
     let items = field.items("a list of shapes", MAX_SHAPES)?;
     if items.is_empty() {
         field.note("at least one shape is needed");
     }
-    let shapes: Vec<_> = items.iter().map(|item| shape_of(item, Place::Body, meshes)).collect();
+    let shapes: Vec<_> = items
+        .iter()
+        .map(|item| shape_of(item, Place::Body, meshes))
+        .collect();
     let form = read_form(table, domain::Shape::Sphere { radius: 0.5 });
     let with = |shape: Option<_>| {
         Some(BodyForm {

@@ -8,7 +8,8 @@ use crate::{Action, Command, MAX_SECONDS};
 use domain::{BodyId, Joint, JointId, JointKind, Motion};
 use glam::{DVec3, Vec3};
 
-pub(crate) const JOINT_KEYS: &[&str] = &["type", "a", "b", "anchor", "anchor_a", "anchor_b", "axis"];
+pub(crate) const JOINT_KEYS: &[&str] =
+    &["type", "a", "b", "anchor", "anchor_a", "anchor_b", "axis"];
 pub(crate) const COMMAND_KEYS: &[&str] = &["at", "body", "impulse", "velocity"];
 pub(crate) const JOINT_TYPES: &[(&str, JointKind)] = &[
     ("fixed", JointKind::Fixed),
@@ -38,12 +39,20 @@ fn read_joint(id: JointId, table: &Table, cast: &Cast) -> Option<Joint> {
     table.allow(&[JOINT_KEYS]);
     let kind = table.required("type", "fixed, revolute, spherical or prismatic");
     let kind = kind.and_then(|f| f.choice("joint type", JOINT_TYPES));
-    let (a, b) = (read_body_name(table, "a", cast), read_body_name(table, "b", cast));
+    let (a, b) = (
+        read_body_name(table, "a", cast),
+        read_body_name(table, "b", cast),
+    );
     let axis = read_axis(table, kind);
-    let anchors = a.zip(b).and_then(|(a, b)| read_anchors(table, &cast.body(a).motion, &cast.body(b).motion));
+    let anchors = a
+        .zip(b)
+        .and_then(|(a, b)| read_anchors(table, &cast.body(a).motion, &cast.body(b).motion));
     let (kind, a, b) = (kind?, a?, b?);
     if a == b {
-        table.note("b", "a joint ties two different bodies, not a body to itself");
+        table.note(
+            "b",
+            "a joint ties two different bodies, not a body to itself",
+        );
         return None;
     }
     let (anchor_a, anchor_b) = anchors?;
@@ -68,7 +77,11 @@ fn read_body_name(table: &Table, key: &str, cast: &Cast) -> Option<BodyId> {
     let name = field.text()?;
     let found = cast.names.get(name).copied();
     if found.is_none() {
-        let hint = if table.problems().is_full() { String::new() } else { hint(name, cast) };
+        let hint = if table.problems().is_full() {
+            String::new()
+        } else {
+            hint(name, cast)
+        };
         field.note(format!("there is no body named `{name}`; {hint}"));
     }
     found
@@ -107,7 +120,10 @@ fn read_anchors(table: &Table, a: &Motion, b: &Motion) -> Option<(Vec3, Vec3)> {
     };
     for key in ["anchor_a", "anchor_b"] {
         if table.field(key).is_some() {
-            table.note(key, format!("give `anchor` (a point in the world) or `{key}`, not both"));
+            table.note(
+                key,
+                format!("give `anchor` (a point in the world) or `{key}`, not both"),
+            );
         }
     }
     let point = position(&common)?;
@@ -132,7 +148,10 @@ fn check_start(table: &Table, joint: &Joint, a: &Motion, b: &Motion) {
     }
     if gap.length() > MAX_ANCHOR_GAP {
         let (metres, limit) = (gap.length(), MAX_ANCHOR_GAP);
-        table.note("a", format!("the joint's two ends start {metres:.2} m apart; at most {limit} m is allowed"));
+        table.note(
+            "a",
+            format!("the joint's two ends start {metres:.2} m apart; at most {limit} m is allowed"),
+        );
     }
     let twist = match joint.kind {
         JointKind::Spherical => 0.0,
@@ -147,7 +166,10 @@ fn check_start(table: &Table, joint: &Joint, a: &Motion, b: &Motion) {
 
 pub(crate) fn read_commands(root: &Table, cast: &Cast) -> Vec<Command> {
     let tables = root.tables("command", MAX_COMMANDS);
-    let mut commands: Vec<Command> = tables.iter().filter_map(|t| read_command(t, cast)).collect();
+    let mut commands: Vec<Command> = tables
+        .iter()
+        .filter_map(|t| read_command(t, cast))
+        .collect();
     // Stable: commands of one time keep the file's order.
     commands.sort_by(|a, b| a.at.total_cmp(&b.at));
     commands
@@ -175,7 +197,10 @@ fn read_action(table: &Table) -> Option<Action> {
             None
         }
         (None, None) => {
-            table.note("impulse", "missing key `impulse` (or `velocity`): what the command does");
+            table.note(
+                "impulse",
+                "missing key `impulse` (or `velocity`): what the command does",
+            );
             None
         }
     }

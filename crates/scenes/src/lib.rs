@@ -15,8 +15,8 @@
 //! with its place; `parse` and its neighbours turn tables into a [`Scene`]; `spawns` unrolls the
 //! injectors; `builtin` holds the scenes we ship.
 
-pub mod builtin;
 mod bodies;
+pub mod builtin;
 mod errors;
 mod injectors;
 mod joints;

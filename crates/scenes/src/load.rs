@@ -50,7 +50,9 @@ impl Scene {
         if !path.exists() {
             return Err(LoadError::Unknown {
                 name: name_or_path.to_owned(),
-                nearest: nearest(name_or_path, builtin::names()).unwrap_or_default().to_owned(),
+                nearest: nearest(name_or_path, builtin::names())
+                    .unwrap_or_default()
+                    .to_owned(),
             });
         }
         let text = read_text(path)?;

@@ -11,7 +11,9 @@ pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     let shown: String = word.chars().take(60).collect();
     let listed = known.join(", ");
     match nearest(&shown, known.iter().copied()) {
-        Some(near) => format!("unknown {what} `{shown}`, did you mean `{near}`? (allowed: {listed})"),
+        Some(near) => {
+            format!("unknown {what} `{shown}`, did you mean `{near}`? (allowed: {listed})")
+        }
         None => format!("unknown {what} `{shown}`"),
     }
 }

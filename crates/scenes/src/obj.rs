@@ -16,7 +16,9 @@ pub(crate) struct ObjMesh {
 }
 
 /// Statements that say nothing about where the triangles are.
-const SKIPPED: &[&str] = &["vn", "vt", "vp", "o", "g", "s", "usemtl", "mtllib", "l", "p"];
+const SKIPPED: &[&str] = &[
+    "vn", "vt", "vp", "o", "g", "s", "usemtl", "mtllib", "l", "p",
+];
 
 /// Reads a mesh file; the error names file and line.
 pub(crate) fn load(path: &Path) -> Result<ObjMesh, String> {
@@ -33,7 +35,9 @@ fn read_text(path: &Path) -> Result<String, String> {
     let file = File::open(path).map_err(|e| e.to_string())?;
     let mut text = String::new();
     let limit = MAX_FILE_BYTES as u64 + 1;
-    file.take(limit).read_to_string(&mut text).map_err(|e| e.to_string())?;
+    file.take(limit)
+        .read_to_string(&mut text)
+        .map_err(|e| e.to_string())?;
     if text.len() > MAX_FILE_BYTES {
         return Err(format!("a mesh file has at most {MAX_FILE_BYTES} bytes"));
     }
@@ -56,14 +60,21 @@ fn parse(text: &str) -> Result<ObjMesh, (usize, String)> {
             }),
             None => Ok(()),
             Some(word) if SKIPPED.contains(&word) => Ok(()),
-            Some(word) => Err(format!("unknown statement `{}`", word.chars().take(20).collect::<String>())),
+            Some(word) => Err(format!(
+                "unknown statement `{}`",
+                word.chars().take(20).collect::<String>()
+            )),
         };
         parsed.map_err(|message| (i + 1, message))?;
     }
     match highest {
         // A face may name a vertex that comes later, so this is only known at the end.
         Some((corner, line)) if corner as usize >= vertices.len() => {
-            let message = format!("a face names vertex {}, but there are only {}", corner + 1, vertices.len());
+            let message = format!(
+                "a face names vertex {}, but there are only {}",
+                corner + 1,
+                vertices.len()
+            );
             Err((line, message))
         }
         _ => Ok(ObjMesh {
@@ -84,14 +95,22 @@ fn vertex<'w>(words: impl Iterator<Item = &'w str>) -> Result<Vec3, String> {
 fn face<'w>(words: impl Iterator<Item = &'w str>, so_far: usize) -> Result<Vec<u32>, String> {
     let corners: Vec<u32> = words.map(|w| corner(w, so_far)).collect::<Result<_, _>>()?;
     if corners.len() < 3 {
-        return Err(format!("a face needs at least three corners, not {}", corners.len()));
+        return Err(format!(
+            "a face needs at least three corners, not {}",
+            corners.len()
+        ));
     }
     Ok(corners)
 }
 
 /// `7`, `7/1`, `7//3` or `7/1/3`: the vertex is the first number; it counts from 1, or backwards from -1.
 fn corner(word: &str, so_far: usize) -> Result<u32, String> {
-    let bad = || format!("`{}` is not a corner of a face", word.chars().take(20).collect::<String>());
+    let bad = || {
+        format!(
+            "`{}` is not a corner of a face",
+            word.chars().take(20).collect::<String>()
+        )
+    };
     let first = word.split('/').next().unwrap_or_default();
     let number: i64 = first.parse().map_err(|_| bad())?;
     let index = match number {
@@ -120,7 +139,11 @@ mod tests {
             ("v 0 0\n", 1, "three finite numbers"),
             ("v 0 0 0\nv 1 nan 0\n", 2, "three finite numbers"),
             ("v 0 0 0\nf 1 1\n", 2, "at least three"),
-            ("v 0 0 0\n\nf 1 1 2\n", 3, "names vertex 2, but there are only 1"),
+            (
+                "v 0 0 0\n\nf 1 1 2\n",
+                3,
+                "names vertex 2, but there are only 1",
+            ),
             ("f 0 1 2\n", 1, "count from 1"),
             ("f -1 -2 -3\n", 1, "not a corner"),
             ("v 0 0 0\nf 1 x 1\n", 2, "`x` is not a corner"),

@@ -10,8 +10,20 @@ use std::path::Path;
 use toml::de::DeTable;
 
 pub(crate) const SCENE_KEYS: &[&str] = &[
-    "name", "seconds", "seed", "gravity", "step_ms", "world", "regions", "tolerances", "static", "body", "grid",
-    "injector", "joint", "command",
+    "name",
+    "seconds",
+    "seed",
+    "gravity",
+    "step_ms",
+    "world",
+    "regions",
+    "tolerances",
+    "static",
+    "body",
+    "grid",
+    "injector",
+    "joint",
+    "command",
 ];
 pub(crate) const TOLERANCE_KEYS: &[&str] = &["speed", "latency_ms", "frame_ms"];
 
@@ -22,7 +34,10 @@ impl Scene {
     pub fn parse(text: &str, base_dir: Option<&Path>) -> Result<Self, SceneErrors> {
         let problems = Problems::in_text(text);
         if text.len() > MAX_FILE_BYTES {
-            let message = format!("a scene has at most {MAX_FILE_BYTES} bytes, this one has {}", text.len());
+            let message = format!(
+                "a scene has at most {MAX_FILE_BYTES} bytes, this one has {}",
+                text.len()
+            );
             problems.note(0..0, "", message);
             return Err(refused(problems));
         }
@@ -40,17 +55,32 @@ impl Scene {
 }
 
 fn refused(problems: Problems<'_>) -> SceneErrors {
-    problems.into_result().expect_err("a problem was just noted")
+    problems
+        .into_result()
+        .expect_err("a problem was just noted")
 }
 
 fn read_scene(root: &Table, base_dir: Option<&Path>) -> Scene {
     root.allow(&[SCENE_KEYS]);
-    let number = |key, allowed, default| root.field(key).and_then(|f| f.number(allowed)).unwrap_or(default);
+    let number = |key, allowed, default| {
+        root.field(key)
+            .and_then(|f| f.number(allowed))
+            .unwrap_or(default)
+    };
     let seconds = number("seconds", Allowed::above(0.0).up_to(MAX_SECONDS), 10.0);
-    let seed = root.field("seed").and_then(|f| f.integer(0..=i64::MAX as u64));
-    let gravity = root.field("gravity").and_then(|f| f.vector(Allowed::within(1e4)));
-    let step_ms = root.field("step_ms").and_then(|f| f.number(Allowed::at_least(0.1).up_to(1000.0)));
-    let name = root.field("name").and_then(|f| f.text()).unwrap_or("unnamed");
+    let seed = root
+        .field("seed")
+        .and_then(|f| f.integer(0..=i64::MAX as u64));
+    let gravity = root
+        .field("gravity")
+        .and_then(|f| f.vector(Allowed::within(1e4)));
+    let step_ms = root
+        .field("step_ms")
+        .and_then(|f| f.number(Allowed::at_least(0.1).up_to(1000.0)));
+    let name = root
+        .field("name")
+        .and_then(|f| f.text())
+        .unwrap_or("unnamed");
     let world = regions::read_world(root);
     let meshes = Meshes::relative_to(base_dir);
     let statics = bodies::read_statics(root, &meshes);
@@ -61,8 +91,12 @@ fn read_scene(root: &Table, base_dir: Option<&Path>) -> Scene {
         name: name.to_owned(),
         seconds,
         seed: seed.unwrap_or(0),
-        gravity: gravity.map_or(Vec3::new(0.0, -9.81, 0.0), |g: [f64; 3]| Vec3::from_array(g.map(|v| v as f32))),
-        step: step_ms.and_then(|ms| TickLength::from_secs(ms * 1e-3)).unwrap_or_default(),
+        gravity: gravity.map_or(Vec3::new(0.0, -9.81, 0.0), |g: [f64; 3]| {
+            Vec3::from_array(g.map(|v| v as f32))
+        }),
+        step: step_ms
+            .and_then(|ms| TickLength::from_secs(ms * 1e-3))
+            .unwrap_or_default(),
         world,
         regions: regions::read_regions(root, world),
         tolerances: read_tolerances(root),
@@ -82,7 +116,10 @@ fn read_tolerances(root: &Table) -> Tolerances {
     };
     table.allow(&[TOLERANCE_KEYS]);
     let read = |key, max, into: &mut f64| {
-        if let Some(value) = table.field(key).and_then(|f| f.number(Allowed::above(0.0).up_to(max))) {
+        if let Some(value) = table
+            .field(key)
+            .and_then(|f| f.number(Allowed::above(0.0).up_to(max)))
+        {
             *into = value;
         }
     };
@@ -104,7 +141,14 @@ mod tests {
         let (example, _) = rest.split_once("```").unwrap();
         let scene = Scene::parse(example, None).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(scene.bodies.len(), 82);
-        assert_eq!((scene.statics.len(), scene.joints.len(), scene.commands.len()), (2, 1, 1));
+        assert_eq!(
+            (
+                scene.statics.len(),
+                scene.joints.len(),
+                scene.commands.len()
+            ),
+            (2, 1, 1)
+        );
         assert_eq!(scene.injectors[0].total(), 1200);
     }
 
@@ -124,12 +168,19 @@ mod tests {
             joints::COMMAND_KEYS,
         ]
         .concat();
-        words.extend(shapes.iter().flat_map(|(kind, keys)| [&[*kind], *keys].concat()));
+        words.extend(
+            shapes
+                .iter()
+                .flat_map(|(kind, keys)| [&[*kind], *keys].concat()),
+        );
         words.extend(joints::JOINT_TYPES.iter().map(|(name, _)| *name));
         words.extend(domain::Layout::ALL.map(|layout| layout.name()));
         for word in words {
             let named = [format!("`{word}`"), format!("`{word} = ")];
-            assert!(named.iter().any(|n| REFERENCE.contains(n)), "docs/scenes.md does not explain `{word}`");
+            assert!(
+                named.iter().any(|n| REFERENCE.contains(n)),
+                "docs/scenes.md does not explain `{word}`"
+            );
         }
         for key in regions::REGION_KEYS {
             assert!(REFERENCE.contains(&format!("`regions.{key}`")), "{key}");

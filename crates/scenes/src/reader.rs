@@ -74,7 +74,11 @@ impl<'t> Problems<'t> {
 
     fn place(&self, offset: usize) -> (usize, usize) {
         let after_break = |(i, _): (usize, &str)| i + 1;
-        let starts = || std::iter::once(0).chain(self.text.match_indices('\n').map(after_break)).collect();
+        let starts = || {
+            std::iter::once(0)
+                .chain(self.text.match_indices('\n').map(after_break))
+                .collect()
+        };
         let starts: &Vec<usize> = self.line_starts.get_or_init(starts);
         let line = starts.partition_point(|start| *start <= offset);
         let before = self.text.get(starts[line - 1]..offset).unwrap_or_default();
@@ -125,8 +129,16 @@ impl Allowed {
 
 impl fmt::Display for Allowed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bound = if self.min_included { "of at least" } else { "above" };
-        write!(f, "a finite number {bound} {} and at most {}", self.min, self.max)
+        let bound = if self.min_included {
+            "of at least"
+        } else {
+            "above"
+        };
+        write!(
+            f,
+            "a finite number {bound} {} and at most {}",
+            self.min, self.max
+        )
     }
 }
 
@@ -171,7 +183,8 @@ impl<'r, 't> Table<'r, 't> {
                     true => String::new(),
                     false => unknown("key", key.get_ref(), &known),
                 };
-                self.problems.note(key.span(), &self.path_to(key.get_ref()), message);
+                self.problems
+                    .note(key.span(), &self.path_to(key.get_ref()), message);
             }
         }
     }
@@ -196,13 +209,17 @@ impl<'r, 't> Table<'r, 't> {
 
     /// Notes a mistake of the value of `key`, or of the table if it has no such key.
     pub(crate) fn note(&self, key: &str, message: impl Into<String>) {
-        let span = self.field(key).map_or(self.span.clone(), |f| f.value.span());
+        let span = self
+            .field(key)
+            .map_or(self.span.clone(), |f| f.value.span());
         self.problems.note(span, &self.path_to(key), message);
     }
 
     /// The tables of a list of at most so many tables, in order; none if the key is absent.
     pub(crate) fn tables(&self, key: &str, most: usize) -> Vec<Table<'r, 't>> {
-        let items = self.field(key).and_then(|f| f.items("a list of tables", most));
+        let items = self
+            .field(key)
+            .and_then(|f| f.items("a list of tables", most));
         items
             .unwrap_or_default()
             .into_iter()
@@ -318,7 +335,10 @@ impl<'r, 't> Field<'r, 't> {
     pub(crate) fn items(&self, wanted: &str, most: usize) -> Option<Vec<Field<'r, 't>>> {
         match self.value.get_ref() {
             DeValue::Array(items) if items.len() <= most => Some(self.each(items)),
-            DeValue::Array(items) => self.refuse(format!("at most {most} entries are allowed, not {}", items.len())),
+            DeValue::Array(items) => self.refuse(format!(
+                "at most {most} entries are allowed, not {}",
+                items.len()
+            )),
             _ => self.refuse(format!("must be {wanted}, not {}", self.kind())),
         }
     }

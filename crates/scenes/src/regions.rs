@@ -54,10 +54,15 @@ fn read_servers(table: &Table, layout: Layout, boxes: usize) -> usize {
         Some(_) => table.field("servers"),
         None => table.required("servers", "how many regions"),
     };
-    let given = field.as_ref().and_then(|f| f.integer(1..=MAX_SERVERS as u64));
+    let given = field
+        .as_ref()
+        .and_then(|f| f.integer(1..=MAX_SERVERS as u64));
     match (given.map(|n| n as usize), implied) {
         (Some(given), Some(implied)) if given != implied && implied > 0 => {
-            table.note("servers", format!("this layout has {implied} region(s), so `servers` cannot be {given}"));
+            table.note(
+                "servers",
+                format!("this layout has {implied} region(s), so `servers` cannot be {given}"),
+            );
             implied
         }
         (Some(given), _) => given,
@@ -68,7 +73,10 @@ fn read_servers(table: &Table, layout: Layout, boxes: usize) -> usize {
 fn read_boxes(table: &Table, layout: Layout, world: Rect) -> Vec<Rect> {
     match (layout, table.field("boxes")) {
         (Layout::Boxes, None) => {
-            table.note("boxes", "missing key `boxes`: layout \"boxes\" needs a list of { min, max } boxes");
+            table.note(
+                "boxes",
+                "missing key `boxes`: layout \"boxes\" needs a list of { min, max } boxes",
+            );
             Vec::new()
         }
         (Layout::Boxes, Some(_)) => read_box_list(table, world),
@@ -102,7 +110,9 @@ fn read_box_list(table: &Table, world: Rect) -> Vec<Rect> {
 
 fn blamed_box(error: &RegionMapError) -> Option<usize> {
     match error {
-        RegionMapError::BadBox { index, .. } | RegionMapError::OutsideExtent { index, .. } => Some(*index),
+        RegionMapError::BadBox { index, .. } | RegionMapError::OutsideExtent { index, .. } => {
+            Some(*index)
+        }
         RegionMapError::Overlap { b, .. } => Some(*b),
         _ => None,
     }

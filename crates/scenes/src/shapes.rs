@@ -70,10 +70,14 @@ impl<'p> Meshes<'p> {
     }
 
     fn load(&self, file: &str) -> Result<ObjMesh, String> {
-        let base = self.base_dir.ok_or("a scene that is not read from a file cannot name other files")?;
+        let base = self
+            .base_dir
+            .ok_or("a scene that is not read from a file cannot name other files")?;
         let path = base.join(file);
         let mut read = self.read.borrow_mut();
-        read.entry(path.clone()).or_insert_with(|| obj::load(&path)).clone()
+        read.entry(path.clone())
+            .or_insert_with(|| obj::load(&path))
+            .clone()
     }
 }
 
@@ -86,7 +90,11 @@ pub(crate) fn read_shape(table: &Table, place: Place, meshes: &Meshes) -> Option
 /// The shape of this value, checked for its place.
 pub(crate) fn shape_of(field: &Field, place: Place, meshes: &Meshes) -> Option<Shape> {
     let table = field.table()?;
-    let kinds: Vec<&str> = SHAPE_KEYS.iter().map(|(kind, _)| *kind).filter(|k| place.allows(k)).collect();
+    let kinds: Vec<&str> = SHAPE_KEYS
+        .iter()
+        .map(|(kind, _)| *kind)
+        .filter(|k| place.allows(k))
+        .collect();
     let kind_field = table.required("type", &format!("one of {}", kinds.join(", ")))?;
     let kind = kind_field.text()?;
     let Some((_, keys)) = SHAPE_KEYS.iter().find(|(name, _)| *name == kind) else {
@@ -94,7 +102,11 @@ pub(crate) fn shape_of(field: &Field, place: Place, meshes: &Meshes) -> Option<S
         return None;
     };
     if !place.allows(kind) {
-        kind_field.note(format!("a {kind} cannot be {}; allowed: {}", place.name(), kinds.join(", ")));
+        kind_field.note(format!(
+            "a {kind} cannot be {}; allowed: {}",
+            place.name(),
+            kinds.join(", ")
+        ));
         return None;
     }
     table.allow(&[&["type"], keys]);
@@ -165,7 +177,10 @@ fn mesh(table: &Table, meshes: &Meshes) -> Option<Shape> {
     };
     for key in ["vertices", "triangles"] {
         if table.field(key).is_some() {
-            table.note(key, format!("a mesh has either `file` or `{key}`, not both"));
+            table.note(
+                key,
+                format!("a mesh has either `file` or `{key}`, not both"),
+            );
         }
     }
     match meshes.load(file.text()?) {
@@ -179,7 +194,10 @@ fn mesh(table: &Table, meshes: &Meshes) -> Option<Shape> {
 
 fn inline_mesh(table: &Table, scale: f32) -> Option<Shape> {
     let vertices = table.required("vertices", "a list of [x, y, z] (or give `file`)");
-    let triangles = table.required("triangles", "a list of three vertex numbers each, from 0 (or give `file`)");
+    let triangles = table.required(
+        "triangles",
+        "a list of three vertex numbers each, from 0 (or give `file`)",
+    );
     let (vertices, triangles) = (points(&vertices?), corners(&triangles?));
     Some(scaled(vertices?, triangles?, scale))
 }

@@ -87,7 +87,10 @@ impl<'s> Stream<'s> {
             Shape::Sphere { .. } => Quat::IDENTITY,
             _ => uniform_rotation(&mut self.rng),
         };
-        let (low, high) = (self.injector.velocity_min.as_dvec3(), self.injector.velocity_max.as_dvec3());
+        let (low, high) = (
+            self.injector.velocity_min.as_dvec3(),
+            self.injector.velocity_max.as_dvec3(),
+        );
         let motion = Motion {
             position,
             rotation,

@@ -3,7 +3,13 @@
 use scenes::{Scene, SceneErrors};
 
 /// (what is wrong, the file, line, key, part of the message)
-type Case = (&'static str, &'static str, usize, &'static str, &'static str);
+type Case = (
+    &'static str,
+    &'static str,
+    usize,
+    &'static str,
+    &'static str,
+);
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
@@ -126,10 +132,18 @@ const WITH_BODIES: &[Case] = &[
 fn check(case: &Case, text: &str) {
     let (what, _, line, key, part) = case;
     let SceneErrors { errors, .. } = Scene::parse(text, None).expect_err(what);
-    let found = errors.iter().any(|e| e.line == *line && e.key == *key && e.message.contains(part));
-    assert!(found, "{what}: expected {line}: {key}: ..{part}.., got {errors:#?}");
+    let found = errors
+        .iter()
+        .any(|e| e.line == *line && e.key == *key && e.message.contains(part));
+    assert!(
+        found,
+        "{what}: expected {line}: {key}: ..{part}.., got {errors:#?}"
+    );
     // A syntax error may upset what follows it; every other mistake is reported once and nothing else is.
-    assert!(key.is_empty() || errors.len() == 1, "{what}: follow-ups {errors:#?}");
+    assert!(
+        key.is_empty() || errors.len() == 1,
+        "{what}: follow-ups {errors:#?}"
+    );
 }
 
 #[test]
@@ -147,7 +161,12 @@ fn joints_that_align_refuse_twisted_bodies() {
     let text = "[[body]]\nname = \"a\"\nshape = { type = \"sphere\", radius = 0.1 }\n\
                 [[body]]\nname = \"b\"\nshape = { type = \"sphere\", radius = 0.1 }\nrotation = [0, 90, 0]\n\
                 [[joint]]\ntype = \"TYPE\"\na = \"a\"\nb = \"b\"\nanchor = [0, 0, 0]\naxis = [0, 1, 0]\n";
-    for (kind, fits) in [("fixed", false), ("prismatic", false), ("revolute", true), ("spherical", true)] {
+    for (kind, fits) in [
+        ("fixed", false),
+        ("prismatic", false),
+        ("revolute", true),
+        ("spherical", true),
+    ] {
         let outcome = Scene::parse(&text.replace("TYPE", kind), None);
         assert_eq!(outcome.is_ok(), fits, "{kind}: {outcome:?}");
     }
@@ -158,8 +177,11 @@ fn all_mistakes_of_a_file_are_reported_in_order_with_columns() {
     let text = "secnods = 3\n[[body]]\nshape = { type = \"sphere\", radius = -1 }\nfriction = \"high\"\n\
                 [[joint]]\ntype = \"fixed\"\na = \"x\"\nb = \"y\"\n";
     let errors = Scene::parse(text, None).unwrap_err();
-    let places: Vec<(usize, usize, &str)> =
-        errors.errors.iter().map(|e| (e.line, e.column, e.key.as_str())).collect();
+    let places: Vec<(usize, usize, &str)> = errors
+        .errors
+        .iter()
+        .map(|e| (e.line, e.column, e.key.as_str()))
+        .collect();
     let expected = [
         (1, 1, "secnods"),
         (3, 37, "body[0].shape.radius"),
@@ -169,15 +191,25 @@ fn all_mistakes_of_a_file_are_reported_in_order_with_columns() {
     ];
     assert_eq!(places, expected);
     let printed = errors.of_file("bad.toml").to_string();
-    assert!(printed.contains("\nbad.toml:3:37: body[0].shape.radius: radius must be"), "{printed}");
+    assert!(
+        printed.contains("\nbad.toml:3:37: body[0].shape.radius: radius must be"),
+        "{printed}"
+    );
 }
 
 #[test]
 fn columns_count_characters_not_bytes() {
-    let errors = Scene::parse("name = \"höhe\"\n\"größe\" = 1\n[[body]]\nname = \"ü\" \nshäpe = 1", None).unwrap_err();
+    let errors = Scene::parse(
+        "name = \"höhe\"\n\"größe\" = 1\n[[body]]\nname = \"ü\" \nshäpe = 1",
+        None,
+    )
+    .unwrap_err();
     assert_eq!(errors.errors[0].line, 5, "{errors}");
     let errors = Scene::parse("[[command]]\n\"ä\" = { }", None).unwrap_err();
-    assert!(errors.errors.iter().any(|e| (e.line, e.column) == (2, 1)), "{errors}");
+    assert!(
+        errors.errors.iter().any(|e| (e.line, e.column) == (2, 1)),
+        "{errors}"
+    );
 }
 
 #[test]
@@ -193,5 +225,8 @@ fn endless_mistakes_are_counted_not_listed() {
 fn a_file_of_more_than_16_mib_is_refused_unread() {
     let text = "#".repeat(scenes::MAX_FILE_BYTES + 1);
     let errors = Scene::parse(&text, None).unwrap_err();
-    assert!(errors.errors[0].message.contains("at most 16777216 bytes"), "{errors}");
+    assert!(
+        errors.errors[0].message.contains("at most 16777216 bytes"),
+        "{errors}"
+    );
 }

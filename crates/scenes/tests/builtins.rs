@@ -2,6 +2,7 @@
 //! do what their comments say.
 
 use domain::{BodyId, Layout, Motion, RegionMap, Shape};
+use glam::{DVec3, Quat};
 use scenes::{Action, Scene, builtin};
 use world::{ShapeCache, World, WorldConfig};
 
@@ -22,7 +23,10 @@ fn run(scene: &Scene, seconds: f64, mut watch: impl FnMut(&World)) -> World {
     };
     let mut world = World::new(config, &scene.statics).unwrap();
     scene.bodies.iter().for_each(|b| world.spawn(b).unwrap());
-    scene.joints.iter().for_each(|j| world.add_joint(j).unwrap());
+    scene
+        .joints
+        .iter()
+        .for_each(|j| world.add_joint(j).unwrap());
     let spawns = scene.spawns(scene.seed);
     let (mut spawned, mut commanded) = (0, 0);
     for tick in 0..scene.step.ticks_in(seconds) {
@@ -32,7 +36,9 @@ fn run(scene: &Scene, seconds: f64, mut watch: impl FnMut(&World)) -> World {
             spawned += 1;
         }
         while let Some(command) = scene.commands.get(commanded).filter(|c| c.at <= now) {
-            let Action::Impulse(impulse) = command.action else { panic!("built-ins only push") };
+            let Action::Impulse(impulse) = command.action else {
+                panic!("built-ins only push")
+            };
             assert!(world.apply_impulse(command.body, impulse, None));
             commanded += 1;
         }
@@ -53,12 +59,38 @@ fn motion(world: &World, scene: &Scene, name: &str) -> Motion {
 #[test]
 fn every_scene_reads_without_warnings_and_is_described() {
     for (name, scene) in all() {
-        assert!(scene.warnings().is_empty(), "{name}: {:?}", scene.warnings());
-        assert!(builtin::about(name).is_some_and(|about| about.len() > 20 && !about.contains('\n')));
-        assert!(builtin::text(name).unwrap().contains("\n# Expect: "), "{name} says what to expect");
+        assert!(
+            scene.warnings().is_empty(),
+            "{name}: {:?}",
+            scene.warnings()
+        );
+        assert!(
+            builtin::about(name).is_some_and(|about| about.len() > 20 && !about.contains('\n'))
+        );
+        assert!(
+            builtin::text(name).unwrap().contains("\n# Expect: "),
+            "{name} says what to expect"
+        );
     }
     assert_eq!(builtin::names().count(), 17);
     assert_eq!(builtin::text("no-such-scene"), None);
+}
+
+type Pose = (DVec3, Quat);
+
+/// The parts of a compound, each with its place in the world; otherwise the shape itself.
+fn parts(shape: &Shape, (position, rotation): Pose) -> Vec<(Shape, Pose)> {
+    let Shape::Compound { parts } = shape else {
+        return vec![(shape.clone(), (position, rotation))];
+    };
+    let place = |part: &domain::CompoundPart| {
+        let offset = rotation.as_dquat() * part.position.as_dvec3();
+        (
+            part.shape.clone(),
+            (position + offset, rotation * part.rotation),
+        )
+    };
+    parts.iter().map(place).collect()
 }
 
 /// Bodies of different owners must not overlap (I3), so none may begin that way.
@@ -66,17 +98,29 @@ fn every_scene_reads_without_warnings_and_is_described() {
 fn nothing_overlaps_at_the_start() {
     for (name, scene) in all() {
         let mut cache = ShapeCache::default();
-        let mut prepare = |shape: &Shape, pose| (cache.get(shape).unwrap(), pose);
-        let bodies: Vec<_> = (scene.bodies.iter())
-            .map(|b| (b.id, prepare(&b.form.shape, (b.motion.position, b.motion.rotation))))
-            .collect();
-        let statics: Vec<_> = scene.statics.iter().map(|s| prepare(&s.shape, (s.position, s.rotation))).collect();
-        for (i, (id, (shape, pose))) in bodies.iter().enumerate() {
-            for (static_shape, static_pose) in &statics {
-                let depth = static_shape.penetration(*static_pose, shape, *pose);
-                assert!(depth < 1e-3, "{name}: {id} is {depth} m in scenery");
+        let mut pieces = Vec::new();
+        for body in &scene.bodies {
+            let Motion {
+                position, rotation, ..
+            } = body.motion;
+            for (shape, pose) in parts(&body.form.shape, (position, rotation)) {
+                pieces.push((body.id, cache.get(&shape).unwrap(), pose));
             }
-            for (other_id, (other, other_pose)) in &bodies[i + 1..] {
+        }
+        for scenery in &scene.statics {
+            let (prepared, pose) = (
+                cache.get(&scenery.shape).unwrap(),
+                (scenery.position, scenery.rotation),
+            );
+            for (id, shape, shape_pose) in &pieces {
+                let depth = prepared.penetration(pose, shape, *shape_pose);
+                assert!(depth < 1e-3, "{name}: {id} is {depth} m in {}", scenery.id);
+            }
+        }
+        for (i, (id, shape, pose)) in pieces.iter().enumerate() {
+            for (other_id, other, other_pose) in
+                pieces[i + 1..].iter().filter(|(other, ..)| other != id)
+            {
                 let depth = shape.penetration(*pose, other, *other_pose);
                 assert!(depth < 1e-3, "{name}: {id} is {depth} m in {other_id}");
             }
@@ -91,10 +135,14 @@ fn regions_are_wide_enough_for_one_to_nine_servers() {
         let needed = 4.0 * scene.tolerances.speed * 0.2;
         for servers in [1, 2, 4, 9] {
             let map = RegionMap::build(Layout::Grid, servers, scene.world).unwrap();
-            map.check_size(needed).unwrap_or_else(|e| panic!("{name} on {servers} servers: {e}"));
+            map.check_size(needed)
+                .unwrap_or_else(|e| panic!("{name} on {servers} servers: {e}"));
         }
         let [width, depth] = scene.world.size();
-        assert!(width.min(depth) / 3.0 >= needed, "{name}: {width} x {depth} m, needs {needed} m for each of three");
+        assert!(
+            width.min(depth) / 3.0 >= needed,
+            "{name}: {width} x {depth} m, needs {needed} m for each of three"
+        );
     }
 }
 
@@ -112,8 +160,15 @@ fn extremes(scene: &Scene, seconds: f64) -> (f64, f64) {
 
 fn assert_within_limits(name: &str, scene: &Scene, seconds: f64) {
     let (speed, outside) = extremes(scene, seconds);
-    assert!(speed <= scene.tolerances.speed, "{name}: {speed} m/s, tolerance {}", scene.tolerances.speed);
-    assert!(outside <= 1.0, "{name}: a body is {outside} m outside the world");
+    assert!(
+        speed <= scene.tolerances.speed,
+        "{name}: {speed} m/s, tolerance {}",
+        scene.tolerances.speed
+    );
+    assert!(
+        outside <= 1.0,
+        "{name}: a body is {outside} m outside the world"
+    );
 }
 
 /// The two large scenes have a test of their own.
@@ -172,7 +227,10 @@ fn chain_hij_leaves_its_region() {
     let end = run_all(&scene);
     for name in ["H", "I", "J"] {
         let position = motion(&end, &scene, name).position;
-        assert!(position.x > 1.0 && position.z > 1.0, "{name} ends at {position}");
+        assert!(
+            position.x > 1.0 && position.z > 1.0,
+            "{name} ends at {position}"
+        );
     }
 }
 
@@ -195,10 +253,19 @@ fn n_and_o_meet_in_the_left_region() {
         assert!(motion(&before, &scene, name).position.x < -0.5);
         assert!((-0.5..0.5).contains(&motion(&before, &scene, companion).position.x));
     }
-    let gap = |w: &World| motion(w, &scene, "N").position.distance(motion(w, &scene, "O").position) - 1.0;
+    let gap = |w: &World| {
+        motion(w, &scene, "N")
+            .position
+            .distance(motion(w, &scene, "O").position)
+            - 1.0
+    };
     assert!(gap(&before) > 2.9, "too far apart to know each other");
     let after = run_all(&scene);
-    assert!((0.05..0.6).contains(&gap(&after)), "within each other's auras: {}", gap(&after));
+    assert!(
+        (0.05..0.6).contains(&gap(&after)),
+        "within each other's auras: {}",
+        gap(&after)
+    );
 }
 
 #[test]
@@ -206,7 +273,11 @@ fn stacks_stay_standing() {
     let scene = load("stacks");
     let end = run_all(&scene);
     for body in &scene.bodies {
-        let moved = end.motion(body.id).unwrap().position.distance(body.motion.position);
+        let moved = end
+            .motion(body.id)
+            .unwrap()
+            .position
+            .distance(body.motion.position);
         assert!(moved < 0.05, "{} moved {moved} m", body.id);
     }
 }
@@ -224,8 +295,14 @@ fn orbit_keeps_circling_for_two_minutes() {
         }
     });
     // Ten laps of four borders each, give or take the borders next to start and end.
-    assert!(crossings.iter().all(|n| (38..=41).contains(n)), "{crossings:?}");
-    assert!(end.motions().all(|(_, m)| (m.linear_velocity.length() - 6.0).abs() < 0.1));
+    assert!(
+        crossings.iter().all(|n| (38..=41).contains(n)),
+        "{crossings:?}"
+    );
+    assert!(
+        end.motions()
+            .all(|(_, m)| (m.linear_velocity.length() - 6.0).abs() < 0.1)
+    );
 }
 
 #[test]
@@ -257,11 +334,29 @@ fn ragdolls_hold_together() {
 #[test]
 fn corner_scenes_have_what_the_figures_show() {
     let stacks = load("corner-stacks");
-    assert_eq!((stacks.regions.layout, stacks.regions.servers), (Layout::Grid, 4));
-    assert_eq!(stacks.injectors.len(), 8, "both sides of each of four borders");
-    let near = stacks.bodies.iter().filter(|b| b.motion.position.length() < 12.0).count();
-    assert_eq!(near, stacks.bodies.len(), "the stacks stand near the corner");
+    assert_eq!(
+        (stacks.regions.layout, stacks.regions.servers),
+        (Layout::Grid, 4)
+    );
+    assert_eq!(
+        stacks.injectors.len(),
+        8,
+        "both sides of each of four borders"
+    );
+    let near = stacks
+        .bodies
+        .iter()
+        .filter(|b| b.motion.position.length() < 12.0)
+        .count();
+    assert_eq!(
+        near,
+        stacks.bodies.len(),
+        "the stacks stand near the corner"
+    );
     let building = load("corner-building");
-    let house = building.statics.iter().find(|s| s.position.x == 0.0 && s.position.z == 0.0 && s.position.y > 0.0);
+    let house = building
+        .statics
+        .iter()
+        .find(|s| s.position.x == 0.0 && s.position.z == 0.0 && s.position.y > 0.0);
     assert!(house.is_some(), "the building stands on the corner");
 }

@@ -15,9 +15,25 @@ fn an_empty_file_is_a_scene_of_defaults() {
     assert_eq!((scene.seconds, scene.seed), (10.0, 0));
     assert_eq!(scene.gravity, Vec3::new(0.0, -9.81, 0.0));
     assert_eq!(scene.step.as_secs(), 1.0 / 60.0);
-    assert_eq!(scene.tolerances, Tolerances { speed: 32.0, latency_ms: 2.0, frame_ms: 15.0 });
-    assert_eq!((scene.regions.layout, scene.regions.servers), (Layout::Single, 1));
-    assert_eq!(scene.world, Rect { min: [-100.0; 2], max: [100.0; 2] });
+    assert_eq!(
+        scene.tolerances,
+        Tolerances {
+            speed: 32.0,
+            latency_ms: 2.0,
+            frame_ms: 15.0
+        }
+    );
+    assert_eq!(
+        (scene.regions.layout, scene.regions.servers),
+        (Layout::Single, 1)
+    );
+    assert_eq!(
+        scene.world,
+        Rect {
+            min: [-100.0; 2],
+            max: [100.0; 2]
+        }
+    );
 }
 
 #[test]
@@ -44,14 +60,27 @@ fn every_key_of_a_body_arrives() {
          gravity_scale = 0.5\nlinear_damping = 0.25\nangular_damping = 0.75\n",
     );
     let Body { form, motion, .. } = &scene.bodies[0];
-    assert_eq!(form.shape, Shape::Capsule { radius: 0.2, height: 1.0 });
+    assert_eq!(
+        form.shape,
+        Shape::Capsule {
+            radius: 0.2,
+            height: 1.0
+        }
+    );
     assert_eq!(motion.position, DVec3::new(1.0, 2.0, 3.0));
     assert!((motion.rotation * Vec3::X - Vec3::NEG_Z).length() < 1e-6);
     assert!((motion.angular_velocity - Vec3::Y * std::f32::consts::PI).length() < 1e-6);
     let m = form.material;
     assert_eq!((m.density, m.friction, m.restitution), (500.0, 0.1, 0.9));
     assert!(form.continuous);
-    assert_eq!((form.gravity_scale, form.linear_damping, form.angular_damping), (0.5, 0.25, 0.75));
+    assert_eq!(
+        (
+            form.gravity_scale,
+            form.linear_damping,
+            form.angular_damping
+        ),
+        (0.5, 0.25, 0.75)
+    );
 }
 
 #[test]
@@ -62,9 +91,16 @@ fn a_common_anchor_is_turned_into_both_frames() {
          [[joint]]\ntype = \"spherical\"\na = \"a\"\nb = \"b\"\nanchor = [2, 0, 0]\n",
     );
     let joint = scene.joints[0];
-    assert_eq!((joint.kind, joint.a, joint.b), (JointKind::Spherical, BodyId(1), BodyId(2)));
+    assert_eq!(
+        (joint.kind, joint.a, joint.b),
+        (JointKind::Spherical, BodyId(1), BodyId(2))
+    );
     assert!((joint.anchor_a - Vec3::X).length() < 1e-6);
-    assert!((joint.anchor_b - Vec3::Y).length() < 1e-6, "{}", joint.anchor_b);
+    assert!(
+        (joint.anchor_b - Vec3::Y).length() < 1e-6,
+        "{}",
+        joint.anchor_b
+    );
 }
 
 #[test]
@@ -84,8 +120,13 @@ fn every_layout_has_a_name() {
         let servers = layout.fixed_servers().unwrap_or(2);
         let boxes = "boxes = [{ min = [-100, -100], max = [0, 100] }, { min = [0, -100], max = [100, 100] }]";
         let boxes = if layout == Layout::Boxes { boxes } else { "" };
-        let scene = parse(&format!("[regions]\nlayout = \"{layout}\"\nservers = {servers}\n{boxes}\n"));
-        assert_eq!((scene.regions.layout, scene.regions.servers), (layout, servers));
+        let scene = parse(&format!(
+            "[regions]\nlayout = \"{layout}\"\nservers = {servers}\n{boxes}\n"
+        ));
+        assert_eq!(
+            (scene.regions.layout, scene.regions.servers),
+            (layout, servers)
+        );
     }
 }
 
@@ -115,24 +156,44 @@ impl Drop for Scratch {
 #[test]
 fn mesh_files_are_found_beside_the_scene_and_their_mistakes_named() {
     let dir = Scratch::new("meshes");
-    dir.write("tetra.obj", "v 0 0 0\nv 1 0 0\nv 0 0 1\nv 0 1 0\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n");
+    dir.write(
+        "tetra.obj",
+        "v 0 0 0\nv 1 0 0\nv 0 0 1\nv 0 1 0\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n",
+    );
     let scene = "[[static]]\nshape = { type = \"mesh\", file = \"tetra.obj\", scale = 2 }\n";
     let good = Scene::load(&dir.write("good.toml", scene)).unwrap();
-    let Shape::Mesh { vertices, triangles } = &good.statics[0].shape else { panic!("not a mesh") };
+    let Shape::Mesh {
+        vertices,
+        triangles,
+    } = &good.statics[0].shape
+    else {
+        panic!("not a mesh")
+    };
     assert_eq!((vertices[1], triangles.len()), (Vec3::X * 2.0, 4));
 
     dir.write("broken.obj", "v 0 0 0\nv 1 0\n");
     let broken = dir.write("bad.toml", scene.replace("tetra", "broken"));
     let message = Scene::load(&broken).unwrap_err().to_string();
     assert!(message.contains("bad.toml:2:"), "{message}");
-    assert!(message.contains("broken.obj:2: a vertex needs three"), "{message}");
+    assert!(
+        message.contains("broken.obj:2: a vertex needs three"),
+        "{message}"
+    );
 
     let absent = dir.write("absent.toml", scene.replace("tetra", "nowhere"));
     let message = Scene::load(&absent).unwrap_err().to_string();
-    assert!(message.contains("static[0].shape.file: cannot read") && message.contains("nowhere.obj"), "{message}");
+    assert!(
+        message.contains("static[0].shape.file: cannot read") && message.contains("nowhere.obj"),
+        "{message}"
+    );
 
     let directory = dir.write("directory.toml", scene.replace("tetra.obj", "."));
-    assert!(Scene::load(&directory).unwrap_err().to_string().contains("not a file"));
+    assert!(
+        Scene::load(&directory)
+            .unwrap_err()
+            .to_string()
+            .contains("not a file")
+    );
 }
 
 #[test]
@@ -145,17 +206,34 @@ fn what_cannot_be_loaded_says_why() {
     let binary = dir.write("binary.toml", [0xff, 0xfe, 0x00]);
     assert!(matches!(Scene::load(&binary), Err(LoadError::Read { .. })));
     let large = dir.write("large.toml", vec![b'#'; scenes::MAX_FILE_BYTES + 1]);
-    assert!(matches!(Scene::load(&large), Err(LoadError::TooLarge { .. })));
+    assert!(matches!(
+        Scene::load(&large),
+        Err(LoadError::TooLarge { .. })
+    ));
     let wrong = dir.write("wrong.toml", "seconds = 0\n");
     let error = Scene::load(&wrong).unwrap_err().to_string();
-    assert!(error.starts_with(&wrong) && error.contains(":1:11: seconds:"), "{error}");
-    assert!(matches!(Scene::load(dir.0.to_str().unwrap()), Err(LoadError::Read { .. })));
+    assert!(
+        error.starts_with(&wrong) && error.contains(":1:11: seconds:"),
+        "{error}"
+    );
+    assert!(matches!(
+        Scene::load(dir.0.to_str().unwrap()),
+        Err(LoadError::Read { .. })
+    ));
 }
 
 #[test]
 fn the_summary_counts_everything() {
     let summary = Scene::load("avalanche").unwrap().summary();
-    for part in ["2000 (160 convex", "600 sphere", "40 compound", "4 (columns)", "20 s (1200 ticks)", "24 m/s"] {
+    for part in [
+        "2000 (600 capsule",
+        "160 convex",
+        "600 sphere",
+        "40 compound",
+        "4 (columns)",
+        "20 s (1200 ticks)",
+        "24 m/s",
+    ] {
         assert!(summary.contains(part), "{part} missing in\n{summary}");
     }
 }
@@ -168,7 +246,11 @@ fn suspicious_but_allowed_things_are_warned_of() {
          shapes = [{ type = \"sphere\", radius = 1 }]\n",
     );
     let warnings = scene.warnings().join("\n");
-    for part in ["1 bodies start faster", "1 bodies start outside", "injector[0] may start bodies at 7.0 m/s"] {
+    for part in [
+        "1 bodies start faster",
+        "1 bodies start outside",
+        "injector[0] may start bodies at 7.0 m/s",
+    ] {
         assert!(warnings.contains(part), "{warnings}");
     }
 }

@@ -4,11 +4,39 @@ use proptest::prelude::*;
 use scenes::{Scene, builtin};
 
 /// Small scenes that together use every key, and pieces that are likely to hurt.
-const SEEDS: &[&str] = &["head-on", "group-no", "corner-building", "wall-breaker", "islands"];
+const SEEDS: &[&str] = &[
+    "head-on",
+    "group-no",
+    "corner-building",
+    "wall-breaker",
+    "islands",
+];
 const PIECES: &[&str] = &[
-    "nan", "-inf", "1e308", "-1", "0", "9223372036854775807", "99999999999999999999999999", "[]", "{}", "[[body]]", "[[grid]]",
-    "[[joint]]\ntype = \"revolute\"\na = \"A\"\nb = \"A\"", "\"\"", "\"A\"", "count = [99999, 99999, 99999]", "true", "1979-05-27",
-    "shape = { type = \"mesh\", file = \"/dev/zero\" }", "shape = { type = \"convex\", points = [] }", "[regions]", ".", "=", "\n", "\0", "é",
+    "nan",
+    "-inf",
+    "1e308",
+    "-1",
+    "0",
+    "9223372036854775807",
+    "99999999999999999999999999",
+    "[]",
+    "{}",
+    "[[body]]",
+    "[[grid]]",
+    "[[joint]]\ntype = \"revolute\"\na = \"A\"\nb = \"A\"",
+    "\"\"",
+    "\"A\"",
+    "count = [99999, 99999, 99999]",
+    "true",
+    "1979-05-27",
+    "shape = { type = \"mesh\", file = \"/dev/zero\" }",
+    "shape = { type = \"convex\", points = [] }",
+    "[regions]",
+    ".",
+    "=",
+    "\n",
+    "\0",
+    "é",
 ];
 
 fn read(text: &str) {
@@ -21,7 +49,12 @@ fn read(text: &str) {
         }
         Err(errors) => {
             assert!(!errors.errors.is_empty());
-            assert!(errors.errors.iter().all(|e| e.line >= 1 && e.column >= 1 && !e.message.is_empty()));
+            assert!(
+                errors
+                    .errors
+                    .iter()
+                    .all(|e| e.line >= 1 && e.column >= 1 && !e.message.is_empty())
+            );
         }
     }
 }
@@ -36,7 +69,7 @@ fn cut(text: &str, share: f64) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400)) {

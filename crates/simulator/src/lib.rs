@@ -17,4 +17,4 @@ mod user;
 
 pub use options::{SendOrder, SimOptions};
 pub use outcome::{Bytes, CpuPerTick, Outcome};
-pub use simulation::{SimError, Simulation};
+pub use simulation::{SimError, Simulation, Watcher};

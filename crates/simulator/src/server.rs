@@ -128,6 +128,7 @@ impl Server {
     pub fn run_network(&mut self, now: SimTime) {
         if let Some(mut region) = self.region.take() {
             self.receive(&mut region);
+            region.settle();
             self.send(now, &mut region);
             self.region = Some(region);
         }

@@ -22,6 +22,7 @@ use rand_pcg::Pcg64Mcg;
 use region::{MovedBody, Region, RegionConfig, RegionError, RegionEvent};
 use scenes::{Action, Scene};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use thiserror::Error;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -67,7 +68,12 @@ pub struct Simulation {
     outcome: Outcome,
     history: Xxh3,
     snapshot_of: BTreeMap<RegionId, Tick>,
+    watcher: Option<Watcher>,
+    stopped: bool,
 }
+
+/// Hears every fact as it happens; a break ends the run there.
+pub type Watcher = Box<dyn FnMut(SimTime, &Fact<'_>) -> ControlFlow<()>>;
 
 #[derive(Clone, Copy, Debug)]
 enum Upheaval {
@@ -104,6 +110,8 @@ impl Simulation {
             outcome: Outcome::of(scene, options, &map, seed),
             history: Xxh3::new(),
             snapshot_of: BTreeMap::new(),
+            watcher: None,
+            stopped: false,
             servers,
             map,
         };
@@ -142,12 +150,20 @@ impl Simulation {
         Ok(())
     }
 
+    /// Lets a watcher hear every fact from now on. A run that it ends early is not drained: what is under way stays so.
+    pub fn watch(&mut self, watcher: Watcher) {
+        self.watcher = Some(watcher);
+    }
+
     /// Runs to the end; `progress` hears the share that is done.
     pub fn run(mut self, mut progress: impl FnMut(f64)) -> Outcome {
         let mut reported = Tick::ZERO;
         while let Some(next) = self.next_event() {
             self.now = next;
             self.handle_due();
+            if self.stopped {
+                return self.finish();
+            }
             let slowest = self.slowest_tick();
             if slowest > reported {
                 reported = slowest;
@@ -341,6 +357,9 @@ impl Simulation {
 
     fn tell(&mut self, fact: &Fact<'_>) {
         self.counters.count(fact);
+        if let Some(watcher) = &mut self.watcher {
+            self.stopped |= watcher(self.now, fact).is_break();
+        }
         if let Some(checkers) = &mut self.checkers {
             checkers.observe(self.now, fact);
         }
@@ -382,6 +401,7 @@ impl Simulation {
             }),
             RegionEvent::Departed { tick, to, handover, cause, members } => {
                 let members = pairs(&members);
+                if std::env::var("DBG").is_ok() { eprintln!("{tick} {region}->{to} {cause:?} {:?}", members.iter().map(|m| m.0.0).collect::<Vec<_>>()); }
                 self.tell(&Fact::Departed {
                     tick,
                     from: region,
@@ -456,6 +476,7 @@ impl Simulation {
             for index in 0..self.servers.len() {
                 let now = self.now;
                 self.servers[index].run_network(now);
+                self.tell_events(RegionId(index as u32));
                 self.pump(index);
             }
             match self.next_network_event() {

@@ -1,4 +1,4 @@
-//! AP-20, AP-32: a stack of ten boxes that is handed back and forth between two worlds stands as if it
+//! AP-20: a stack of ten boxes that is handed back and forth between two worlds stands as if it
 //! had never been moved.
 
 mod common;

@@ -1,0 +1,218 @@
+//! What can be typed. The names are fixed by the design; clap checks them and prints the help.
+
+use clap::{Args, Parser, ValueEnum};
+use domain::Layout;
+use simulator::faults::Fault;
+use simulator::network::NetworkConditions;
+use std::fmt::Write;
+
+/// How many runs `--soak` makes unless told otherwise.
+pub const SOAK_RUNS: u32 = 200;
+
+const EXAMPLES: &str = "\
+Examples:
+  auramesh sim corner-stacks --servers 4
+  auramesh check my-scene.toml
+
+Exit status: 0 fine; 1 a checker or a claim failed; 2 bad input or usage.";
+
+/// One seamless rigid-body physics world on many machines.
+#[derive(Debug, Parser)]
+#[command(name = "auramesh", version, about, after_help = EXAMPLES, arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub subcommand: Subcommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub enum Subcommand {
+    /// Runs a scene under virtual time on simulated servers, watched by checkers.
+    #[command(after_help = sim_help())]
+    Sim(Box<SimArgs>),
+    /// Reads a scene and says what is in it, or everything that is wrong with it and where.
+    #[command(after_help = check_help())]
+    Check(CheckArgs),
+}
+
+/// Everything a simulated run can be told.
+#[derive(Debug, Args)]
+pub struct SimArgs {
+    /// A scene file, or the name of a built-in scene (listed below).
+    #[arg(required_unless_present = "soak", conflicts_with = "soak")]
+    pub scene: Option<String>,
+
+    /// How many region servers [default: as the scene says].
+    #[arg(long, value_name = "N", conflicts_with = "soak")]
+    pub servers: Option<usize>,
+
+    /// How space is cut into regions: single, columns, grid, tree, boxes, thesis-3 or thesis-7 [default: as the scene
+    /// says].
+    #[arg(long, conflicts_with = "soak")]
+    pub layout: Option<Layout>,
+
+    /// Seed of everything random [default: the scene's; with --soak: 1].
+    #[arg(long, value_name = "K")]
+    pub seed: Option<u64>,
+
+    /// Simulated seconds [default: as the scene says].
+    #[arg(long, value_name = "S", value_parser = seconds, conflicts_with = "soak")]
+    pub seconds: Option<f64>,
+
+    /// The network between servers: perfect, data_centre, home_wifi or lossy_mobile, or
+    /// latency_ms=..,jitter_ms=..,loss=..,dup=..,reorder=..,reorder_ms=..,bandwidth_bytes_per_sec=.., or a preset and pairs
+    /// that change it [default: data_centre].
+    #[arg(long, conflicts_with = "soak")]
+    pub net: Option<NetworkConditions>,
+
+    /// Who owns a body near a border. `naive`, the contrast, is expected to fail the checkers.
+    #[arg(long, value_enum, default_value_t, conflicts_with = "soak")]
+    pub policy: Policy,
+
+    /// How large auras are: as the thesis says, or sufficient in every case.
+    #[arg(long, value_enum, default_value_t, conflicts_with = "soak")]
+    pub aura: Aura,
+
+    /// Two clusters that want each other may change places, as in the thesis.
+    #[arg(long, conflicts_with = "soak")]
+    pub no_tie_break: bool,
+
+    /// What a body does on its way to another server.
+    #[arg(long, value_enum, default_value_t, conflicts_with = "soak")]
+    pub handover: Handover,
+
+    /// What goes wrong: crash=SERVER@SECONDS+SECONDS (dies, and is back so much later), cut=SERVER-SERVER@SECONDS+SECONDS;
+    /// several separated by commas.
+    #[arg(long, value_name = "FAULT", value_delimiter = ',', conflicts_with = "soak")]
+    pub faults: Vec<Fault>,
+
+    /// Length of every server's frames, milliseconds [default: a third of the scene's frame tolerance].
+    #[arg(long, value_name = "MS", value_parser = frame_ms, conflicts_with = "soak")]
+    pub frame_ms: Option<f64>,
+
+    /// Servers step each at its own moment instead of together.
+    #[arg(long, conflicts_with = "soak")]
+    pub unaligned: bool,
+
+    /// Prints one JSON object on stdout, nothing else there.
+    #[arg(long)]
+    pub json: bool,
+
+    /// Instead of a scene: that many runs of random scenes, layouts, networks and faults, seeded K, K+1, ..
+    #[arg(long, value_name = "RUNS", num_args = 0..=1, default_missing_value = "200",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub soak: Option<u32>,
+}
+
+/// What to check.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// A scene file, or the name of a built-in scene (listed below).
+    pub scene: String,
+}
+
+/// See [`boundary::Policy`].
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum Policy {
+    /// Aura Projection: one owner before contact.
+    #[default]
+    Aura,
+    /// Whoever's region holds the centre.
+    Naive,
+}
+
+/// See [`boundary::AuraSize`].
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum Aura {
+    /// 3n - 1 steps at the speed tolerance.
+    Thesis,
+    /// Large enough at every n, growing while no news arrives.
+    #[default]
+    Safe,
+}
+
+/// See [`boundary::HandoverMode`].
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum Handover {
+    /// It is stepped alone through the ticks it would miss.
+    #[default]
+    CatchUp,
+    /// It stands still, as in the thesis.
+    Freeze,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    positive(text, scenes::MAX_SECONDS)
+}
+
+fn frame_ms(text: &str) -> Result<f64, String> {
+    positive(text, 1000.0)
+}
+
+fn positive(text: &str, most: f64) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    let allowed = number.filter(|number| *number > 0.0 && *number <= most);
+    allowed.ok_or_else(|| format!("must be a number above 0 and at most {most}"))
+}
+
+fn sim_help() -> String {
+    let examples = "\
+Examples:
+  auramesh sim corner-stacks --servers 4
+  auramesh sim head-on --servers 2 --layout columns --policy naive    the contrast: exits with 1
+  auramesh sim ragdolls --net latency_ms=1.5,jitter_ms=0.5,loss=0.02 --unaligned --json
+  auramesh sim orbit --faults crash=1@3.5+0.8,cut=0-2@6+1 --seconds 10
+  auramesh sim --soak 200 --seed 1                                    200 random runs; all must be clean";
+    format!("{examples}\n\n{}", scene_list())
+}
+
+fn check_help() -> String {
+    format!("Examples:\n  auramesh check my-scene.toml\n  auramesh check corner-stacks\n\n{}", scene_list())
+}
+
+fn scene_list() -> String {
+    let mut text = String::from("Built-in scenes:");
+    for name in scenes::builtin::names() {
+        let about = scenes::builtin::about(name).unwrap_or_default();
+        let _ = write!(text, "\n  {name:<16} {about}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_soak_without_a_number_makes_the_default_number_of_runs() {
+        let arguments = Arguments::try_parse_from(["auramesh", "sim", "--soak"]).expect("valid");
+        let Subcommand::Sim(sim) = arguments.subcommand else {
+            panic!("sim was asked for");
+        };
+        assert_eq!(sim.soak, Some(SOAK_RUNS));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let refused: [&[&str]; 9] = [
+            &["sim"],
+            &["sim", "head-on", "--soak"],
+            &["sim", "--soak", "0"],
+            &["sim", "--soak", "--servers", "4"],
+            &["sim", "head-on", "--seconds", "-1"],
+            &["sim", "head-on", "--seconds", "NaN"],
+            &["sim", "head-on", "--frame-ms", "0"],
+            &["sim", "head-on", "--layout", "circles"],
+            &["sim", "head-on", "--faults", "crash=1"],
+        ];
+        for words in refused {
+            let words = [&["auramesh"], words].concat();
+            assert!(Arguments::try_parse_from(&words).is_err(), "{words:?}");
+        }
+    }
+}

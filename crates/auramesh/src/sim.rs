@@ -1,0 +1,103 @@
+//! `auramesh sim`: one scene under virtual time.
+
+use crate::args::{Aura, Handover, Policy, SimArgs};
+use crate::output::{print, print_json};
+use crate::progress::Progress;
+use crate::{Status, reproduce, summary};
+use boundary::{AuraSize, HandoverMode};
+use domain::Layout;
+use scenes::Scene;
+use serde::Serialize;
+use simulator::frames::FrameModel;
+use simulator::{Outcome, SimOptions, Simulation};
+
+/// The JSON object: the outcome, and how to get it again.
+#[derive(Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+    command: String,
+}
+
+/// Runs the scene and reports.
+pub fn run(args: &SimArgs) -> Status {
+    let outcome = match simulate(args) {
+        Ok(outcome) => outcome,
+        Err(reason) => {
+            eprintln!("{reason}");
+            return Status::BadInput;
+        }
+    };
+    let command = reproduce::command(outcome.seed);
+    if args.json {
+        print_json(&Report {
+            outcome: &outcome,
+            command: command.clone(),
+        });
+    } else {
+        print(&summary::of(&outcome));
+    }
+    if outcome.is_clean() {
+        return Status::Fine;
+    }
+    if let Some(violation) = &outcome.first_violation {
+        eprintln!("first violation: {violation}");
+    }
+    eprintln!("to see it again: {command}");
+    Status::Failed
+}
+
+fn simulate(args: &SimArgs) -> Result<Outcome, String> {
+    let name = args.scene.as_deref().unwrap_or_default();
+    let scene = Scene::load(name).map_err(|error| error.to_string())?;
+    let options = options(args, &scene)?;
+    let simulation = Simulation::new(&scene, &options).map_err(|error| format!("{name}: {error}"))?;
+    let progress = Progress::new(&scene.name);
+    Ok(simulation.run(|share| progress.set(share)))
+}
+
+fn options(args: &SimArgs, scene: &Scene) -> Result<SimOptions, String> {
+    let defaults = SimOptions::default();
+    Ok(SimOptions {
+        servers: servers(args, scene)?,
+        layout: args.layout,
+        seed: args.seed,
+        seconds: args.seconds,
+        network: args.net.unwrap_or(defaults.network),
+        policy: match args.policy {
+            Policy::Aura => boundary::Policy::Aura,
+            Policy::Naive => boundary::Policy::Naive,
+        },
+        aura: match args.aura {
+            Aura::Thesis => AuraSize::Thesis,
+            Aura::Safe => AuraSize::Safe,
+        },
+        handover: match args.handover {
+            Handover::CatchUp => HandoverMode::CatchUp,
+            Handover::Freeze => HandoverMode::Freeze,
+        },
+        tie_break: !args.no_tie_break,
+        frames: args.frame_ms.map(|ms| FrameModel::Fixed(ms * 1e-3)),
+        aligned_steps: !args.unaligned,
+        faults: args.faults.clone(),
+        ..defaults
+    })
+}
+
+/// A layout made for one number of servers brings that number along.
+fn servers(args: &SimArgs, scene: &Scene) -> Result<Option<usize>, String> {
+    let boxes = scene.regions.boxes.len();
+    match (args.layout, args.servers) {
+        (Some(Layout::Boxes), _) if boxes == 0 => {
+            Err("--layout boxes: the scene has no list of boxes (key `regions.boxes`)".into())
+        }
+        (Some(Layout::Boxes), Some(servers)) if servers != boxes => {
+            Err(format!("--layout boxes: the scene has {boxes} boxes, so there are {boxes} servers, not {servers}"))
+        }
+        (_, Some(servers)) if servers > scenes::MAX_SERVERS => {
+            Err(format!("--servers {servers}: at most {} are possible", scenes::MAX_SERVERS))
+        }
+        (Some(layout), None) => Ok(layout.fixed_servers()),
+        (_, servers) => Ok(servers),
+    }
+}
