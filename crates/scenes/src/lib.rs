@@ -24,6 +24,7 @@ mod load;
 mod nearest;
 mod obj;
 mod parse;
+mod problems;
 mod reader;
 mod regions;
 mod rotation;

@@ -1,6 +1,7 @@
 //! From text to [`Scene`]: the keys of the file's top level, and the order in which its parts are read.
 
-use crate::reader::{Allowed, Problems, Table};
+use crate::problems::Problems;
+use crate::reader::{Allowed, Table};
 use crate::shapes::Meshes;
 use crate::{MAX_FILE_BYTES, MAX_SECONDS, Scene, SceneErrors, Tolerances};
 use crate::{bodies, injectors, joints, regions};

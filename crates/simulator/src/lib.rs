@@ -13,6 +13,7 @@ mod options;
 mod outcome;
 mod server;
 mod simulation;
+pub mod soak;
 mod user;
 
 pub use options::{SendOrder, SimOptions};
