@@ -10,7 +10,7 @@
 use crate::geometry::AuraGeometry;
 use crate::remote_auras::RemoteAuras;
 use crate::view::BodyView;
-use domain::{RegionId, RegionMap};
+use domain::{Rect, RegionId, RegionMap};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,8 +37,8 @@ impl Introductions {
         self.heard.remove(&region);
     }
 
-    /// Looks who is visiting me now; returns what must be said to whom. Visitors who are all neighbours of each
-    /// other and of me already hear everything.
+    /// Looks who is visiting me now; returns what must be said to whom. Visitors who are neighbours of each other
+    /// already hear everything, and those far apart have nothing to say to each other.
     pub fn host(
         &mut self,
         me: RegionId,
@@ -46,29 +46,27 @@ impl Introductions {
         remote: &RemoteAuras,
         geometry: &AuraGeometry,
     ) -> Vec<(RegionId, Vec<RegionId>)> {
-        let home = map.rect(me);
-        self.visitors = remote
-            .iter()
-            .filter(|(_, aura)| {
-                home.distance(aura.centre.x, aura.centre.z) <= aura.radius + geometry.visit_m
-            })
-            .map(|(_, aura)| aura.owner)
-            .collect();
+        let places = places(&map.rect(me), remote, geometry);
+        self.visitors = places.keys().copied().collect();
+        let everyone: BTreeSet<RegionId> = self.visitors.iter().chain(self.told.keys()).copied().collect();
         let mut news = Vec::new();
-        for visitor in &self.visitors {
+        for visitor in everyone {
             let others: Vec<_> = self
                 .visitors
                 .iter()
                 .copied()
-                .filter(|other| other != visitor && !map.are_neighbours(*visitor, *other))
+                .filter(|other| *other != visitor && !map.are_neighbours(visitor, *other))
+                .filter(|other| {
+                    places.get(&visitor).is_some_and(|cells| are_near(cells, &places[other]))
+                })
                 .collect();
-            let told = self.told.get(visitor);
-            if told.map_or(others.is_empty(), |told| *told == others) {
-                continue;
+            let before = self.told.get(&visitor).map_or(&[][..], Vec::as_slice);
+            if before != others {
+                news.push((visitor, others.clone()));
+                self.told.insert(visitor, others);
             }
-            self.told.insert(*visitor, others.clone());
-            news.push((*visitor, others));
         }
+        self.told.retain(|_, others| !others.is_empty());
         news
     }
 
@@ -97,5 +95,114 @@ impl Introductions {
         audience.dedup();
         audience.retain(|region| *region != me);
         audience
+    }
+}
+
+type Cell = (i64, i64);
+
+/// The cells in which each visitor has auras. Two bodies that can meet while an introduction and a fetch take
+/// place are in the same cell or in adjacent ones.
+fn places(home: &Rect, remote: &RemoteAuras, geometry: &AuraGeometry) -> BTreeMap<RegionId, BTreeSet<Cell>> {
+    let widest = remote.iter().map(|(_, aura)| aura.radius).fold(0.0, f64::max);
+    let cell_m = 2.0 * (geometry.visit_m + widest);
+    let mut places: BTreeMap<RegionId, BTreeSet<Cell>> = BTreeMap::new();
+    for (_, aura) in remote.iter() {
+        let (x, z) = (aura.centre.x, aura.centre.z);
+        if home.distance(x, z) <= aura.radius + geometry.visit_m {
+            let cell = ((x / cell_m).floor() as i64, (z / cell_m).floor() as i64);
+            places.entry(aura.owner).or_default().insert(cell);
+        }
+    }
+    places
+}
+
+fn are_near(some: &BTreeSet<Cell>, others: &BTreeSet<Cell>) -> bool {
+    some.iter().any(|(x, z)| {
+        (x - 1..=x + 1).any(|x| (z - 1..=z + 1).any(|z| others.contains(&(x, z))))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::BoundaryConfig;
+    use crate::testing::ball;
+    use domain::{BodyId, Epoch, Layout, Tick};
+    use glam::DVec3;
+    use wire::{AuraUpsert, ClusterKey};
+
+    /// Three columns of 100 m: 0 | 1 | 2; 0 and 2 are no neighbours.
+    fn columns() -> RegionMap {
+        let extent = Rect {
+            min: [-150.0; 2],
+            max: [150.0; 2],
+        };
+        RegionMap::build(Layout::Columns, 3, extent).expect("valid")
+    }
+
+    fn geometry() -> AuraGeometry {
+        AuraGeometry::of(&BoundaryConfig::default())
+    }
+
+    fn remote(auras: &[(u32, u64, f64, f64)]) -> RemoteAuras {
+        let mut remote = RemoteAuras::default();
+        for (owner, body, x, z) in auras {
+            let upsert = AuraUpsert {
+                body: BodyId(*body),
+                epoch: Epoch(1),
+                tick: Tick(1),
+                centre: DVec3::new(*x, 0.0, *z),
+                radius: 0.5,
+                reach: 4.0,
+                growth: 0.5,
+                key: ClusterKey {
+                    since: Tick(0),
+                    body: BodyId(*body),
+                },
+            };
+            remote.upsert(RegionId(*owner), &upsert);
+        }
+        remote
+    }
+
+    /// 2.10: bodies of two servers that are no neighbours meet in the region between them.
+    #[test]
+    fn strangers_who_come_near_each_other_are_introduced() {
+        let (map, geometry, me) = (columns(), geometry(), RegionId(1));
+        let mut hall = Introductions::default();
+        let near = remote(&[(0, 1, -3.0, 0.0), (2, 2, 3.0, 0.0)]);
+        let news = hall.host(me, &map, &near, &geometry);
+        let expected = [
+            (RegionId(0), vec![RegionId(2)]),
+            (RegionId(2), vec![RegionId(0)]),
+        ];
+        assert_eq!(news, expected);
+        assert!(hall.host(me, &map, &near, &geometry).is_empty(), "said once");
+        // They part: both are told that nobody is there any more.
+        let news = hall.host(me, &map, &remote(&[(0, 1, -3.0, 0.0)]), &geometry);
+        assert_eq!(news, [(RegionId(0), vec![]), (RegionId(2), vec![])]);
+    }
+
+    /// AP-31: strangers far apart, each at its own border, stay strangers.
+    #[test]
+    fn strangers_far_apart_stay_strangers() {
+        let (map, geometry) = (columns(), geometry());
+        let far = remote(&[(0, 1, -50.0, 0.0), (2, 2, 50.0, 0.0)]);
+        assert!(Introductions::default().host(RegionId(1), &map, &far, &geometry).is_empty());
+    }
+
+    /// AP-9: everyone around hears of an aura; a stray also speaks to whoever it was introduced to.
+    #[test]
+    fn the_audience_is_the_neighbours_and_whom_one_met() {
+        let (map, geometry, me) = (columns(), geometry(), RegionId(0));
+        let mut known = Introductions::default();
+        let at_home = ball(1, -55.0, 0.0, 0.5);
+        let stray = ball(1, 0.0, 0.0, 0.5);
+        let audience = |known: &Introductions, body| known.audience(me, &map, body, &geometry);
+        assert_eq!(audience(&known, &at_home), [RegionId(1)]);
+        known.hear(RegionId(1), vec![RegionId(2)]);
+        assert_eq!(audience(&known, &stray), [RegionId(1), RegionId(2)]);
+        let far_away = ball(1, -100.0, 0.0, 0.5);
+        assert_eq!(audience(&known, &far_away), [RegionId(1)]);
     }
 }

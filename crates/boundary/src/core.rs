@@ -606,7 +606,7 @@ impl Boundary {
     // ── output ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     /// Arrivals that may enter the world before its step to `tick + 1`: those whose tick is not in our future. With `any_tick`
-    /// (mode `freeze`) ticks do not matter.
+    /// ticks do not matter.
     pub fn take_arrivals(&mut self, tick: Tick, any_tick: bool) -> Vec<Arrival> {
         let (due, later) = std::mem::take(&mut self.arrivals)
             .into_iter()
@@ -686,14 +686,12 @@ impl Boundary {
         let ledger = &self.ledger;
         self.nursery.retain(|id, _| ledger.known(*id).is_none());
         self.arrivals.retain_mut(|arrival| {
-            let current = arrival
-                .offer
-                .cluster
+            let Offer { cluster, members, .. } = &arrival.offer;
+            cluster
                 .bodies
                 .iter()
-                .zip(&arrival.offer.members)
-                .all(|(body, member)| ledger.known(body.id).is_none_or(|known| known <= member.epoch));
-            current
+                .zip(members)
+                .all(|(body, member)| ledger.known(body.id).is_none_or(|known| known <= member.epoch))
         });
         outdated
     }

@@ -44,7 +44,7 @@ pub enum Shape {
     },
     /// Several shapes fixed to each other.
     Compound {
-        /// None of them a compound or a plane.
+        /// None of them a compound, a mesh or a plane.
         parts: Arc<[CompoundPart]>,
     },
     /// The half-space below y = 0 of its frame; only for static scenery.
@@ -182,6 +182,13 @@ impl Shape {
                 triangles,
             } => {
                 count("vertices", vertices.len(), 3, MAX_SHAPE_ELEMENTS)?;
+                if !compound_allowed {
+                    // The engine cannot put a mesh inside a compound.
+                    return Err(ShapeError::Misplaced {
+                        what: "a mesh",
+                        place: "part of a compound",
+                    });
+                }
                 count("triangles", triangles.len(), 1, MAX_SHAPE_ELEMENTS)?;
                 finite(vertices)?;
                 indices(triangles, vertices.len())

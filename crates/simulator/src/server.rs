@@ -33,8 +33,10 @@ pub struct Server {
 /// CPU time of one server's own work.
 #[derive(Clone, Debug, Default)]
 pub struct CpuUse {
-    /// Milliseconds of each tick.
+    /// Milliseconds of each tick, with the messages that were read and written for it.
     pub ticks_ms: Vec<f32>,
+    // Reading and writing messages since the last tick.
+    between_ticks: std::time::Duration,
 }
 
 /// How a server behaves in time.
@@ -90,10 +92,12 @@ impl Server {
         while let Some(payload) = channel.poll_delivered() {
             payloads.push(payload);
         }
+        let start = ThreadTime::now();
         for payload in payloads {
             let envelope = wire::decode(&payload).expect("encoded by a region");
             self.inbox.push_back((now, envelope));
         }
+        self.cpu.between_ticks += start.elapsed();
     }
 
     /// One frame: receive, step what is due, send. `last_tick` ends the physics. Calls back after every tick.
@@ -108,7 +112,7 @@ impl Server {
         }
         let start = ThreadTime::now();
         self.receive(&mut region);
-        let mut spent = start.elapsed();
+        let mut spent = std::mem::take(&mut self.cpu.between_ticks) + start.elapsed();
         while region.tick().0 < last_tick && region.next_wakeup() + self.step_phase <= now {
             let start = ThreadTime::now();
             let tick = region.tick().next();
@@ -118,6 +122,7 @@ impl Server {
             spent = std::time::Duration::ZERO;
             after_tick(&mut region);
         }
+        self.cpu.between_ticks += spent;
         if self.send_order == SendOrder::AfterPhysics {
             self.send(now, &mut region);
         }
@@ -141,11 +146,17 @@ impl Server {
     }
 
     fn send(&mut self, now: SimTime, region: &mut Region) {
+        let start = ThreadTime::now();
         region.handle_network_update(now);
+        let mut encoded = Vec::new();
         while let Some(envelope) = region.poll_transmit() {
             let bytes = wire::encode(&envelope).expect("a region says only what makes sense");
+            encoded.push((envelope.to, bytes));
+        }
+        self.cpu.between_ticks += start.elapsed();
+        for (to, bytes) in encoded {
             // A full channel means a peer cut off for longer than any run cuts: that run is set up wrongly.
-            let sent = self.channel(envelope.to).send(now, bytes);
+            let sent = self.channel(to).send(now, bytes);
             sent.expect("no link is cut for so long that its channel fills up");
         }
     }
