@@ -76,6 +76,8 @@ pub struct Boundary {
     // Regions whose answer we await after a restart, and what arrived meanwhile.
     awaiting: BTreeSet<RegionId>,
     deferred: Vec<Arrival>,
+    // Restarted regions that must be told every aura at the next update.
+    forgetful: BTreeSet<RegionId>,
     events: VecDeque<BoundaryEvent>,
     tracing: bool,
 }
@@ -125,6 +127,7 @@ impl Boundary {
             watch: ToleranceWatch::default(),
             awaiting: BTreeSet::new(),
             deferred: Vec::new(),
+            forgetful: BTreeSet::new(),
             events: VecDeque::new(),
             tracing: false,
         })
@@ -520,6 +523,7 @@ impl Boundary {
             self.tracks.insert(view.id, track);
         }
         self.update_ghost_auras(tick);
+        self.forgetful.clear();
     }
 
     fn update_ghost_auras(&mut self, tick: Tick) {
@@ -538,7 +542,8 @@ impl Boundary {
 
     fn tell(&mut self, upsert: &AuraUpsert, audience: &[RegionId], before: &[RegionId], to_all: bool) {
         for region in audience {
-            if to_all || before.binary_search(region).is_err() {
+            let knows = before.binary_search(region).is_ok() && !self.forgetful.contains(region);
+            if to_all || !knows {
                 self.buffers.upsert(*region, *upsert);
             }
         }
@@ -699,13 +704,9 @@ impl Boundary {
     fn peer_restarted(&mut self, tick: Tick, peer: RegionId, snapshot: Tick) {
         self.remote.forget_owner(peer);
         self.introductions.forget(peer);
-        // It has forgotten our auras: with it out of the audience, the next update tells it anew.
-        for track in self.tracks.values_mut() {
-            track.audience.retain(|region| *region != peer);
-        }
-        for ghost in self.nursery.values_mut() {
-            ghost.audience.retain(|region| *region != peer);
-        }
+        // It has forgotten our auras, sleepers' too. (It stays in their audience: it may have heard of some between its
+        // restart and this word, and must hear of their end.)
+        self.forgetful.insert(peer);
         let taken = self.ledger.taken_since(peer, snapshot);
         self.buffers.say(peer, Message::Recovery { taken });
         for offer in self.ledger.offer_again(peer, tick) {

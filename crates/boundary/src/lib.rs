@@ -28,6 +28,8 @@ pub mod cluster;
 pub mod config;
 pub mod cost;
 mod core;
+#[cfg(test)]
+mod core_tests;
 pub mod geometry;
 pub mod handover;
 pub mod initial;
