@@ -28,7 +28,8 @@ impl Progress {
 
     /// Moves it to this share of the whole, 0 to 1.
     pub fn set(&self, share: f64) {
-        self.bar.set_position((share.clamp(0.0, 1.0) * PARTS as f64) as u64);
+        self.bar
+            .set_position((share.clamp(0.0, 1.0) * PARTS as f64) as u64);
     }
 
     /// Prints a line on stderr above the bar.

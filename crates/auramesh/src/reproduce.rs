@@ -17,7 +17,9 @@ pub fn command_with(arguments: &[&str]) -> String {
 }
 
 fn join(mut words: Vec<String>, seed: u64) -> String {
-    let has_seed = words.iter().any(|word| word == "--seed" || word.starts_with("--seed="));
+    let has_seed = words
+        .iter()
+        .any(|word| word == "--seed" || word.starts_with("--seed="));
     if !has_seed {
         words.extend(["--seed".into(), seed.to_string()]);
     }

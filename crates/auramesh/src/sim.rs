@@ -8,6 +8,7 @@ use boundary::{AuraSize, HandoverMode};
 use domain::Layout;
 use scenes::Scene;
 use serde::Serialize;
+use simulator::faults::Fault;
 use simulator::frames::FrameModel;
 use simulator::{Outcome, SimOptions, Simulation};
 
@@ -51,12 +52,14 @@ fn simulate(args: &SimArgs) -> Result<Outcome, String> {
     let name = args.scene.as_deref().unwrap_or_default();
     let scene = Scene::load(name).map_err(|error| error.to_string())?;
     let options = options(args, &scene)?;
-    let simulation = Simulation::new(&scene, &options).map_err(|error| format!("{name}: {error}"))?;
+    let simulation =
+        Simulation::new(&scene, &options).map_err(|error| format!("{name}: {error}"))?;
     let progress = Progress::new(&scene.name);
     Ok(simulation.run(|share| progress.set(share)))
 }
 
 fn options(args: &SimArgs, scene: &Scene) -> Result<SimOptions, String> {
+    check_faults(&args.faults, args.seconds.unwrap_or(scene.seconds))?;
     let defaults = SimOptions::default();
     Ok(SimOptions {
         servers: servers(args, scene)?,
@@ -84,6 +87,29 @@ fn options(args: &SimArgs, scene: &Scene) -> Result<SimOptions, String> {
     })
 }
 
+/// The checkers look at a world in which everything is up again; and who is down cannot crash.
+fn check_faults(faults: &[Fault], seconds: f64) -> Result<(), String> {
+    for (index, fault) in faults.iter().enumerate() {
+        let (from, until) = fault.window();
+        if until > seconds {
+            return Err(format!(
+                "--faults {fault}: lasts longer than the run of {seconds} s"
+            ));
+        }
+        let crashes = |other: &&Fault| match (*other, fault) {
+            (Fault::Crash { region: a, .. }, Fault::Crash { region: b, .. }) => a == b,
+            _ => false,
+        };
+        let overlaps = |other: &Fault| other.window().0 <= until && from <= other.window().1;
+        if faults[..index].iter().filter(crashes).any(overlaps) {
+            return Err(format!(
+                "--faults {fault}: that server is already down at that time"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// A layout made for one number of servers brings that number along.
 fn servers(args: &SimArgs, scene: &Scene) -> Result<Option<usize>, String> {
     let boxes = scene.regions.boxes.len();
@@ -91,12 +117,13 @@ fn servers(args: &SimArgs, scene: &Scene) -> Result<Option<usize>, String> {
         (Some(Layout::Boxes), _) if boxes == 0 => {
             Err("--layout boxes: the scene has no list of boxes (key `regions.boxes`)".into())
         }
-        (Some(Layout::Boxes), Some(servers)) if servers != boxes => {
-            Err(format!("--layout boxes: the scene has {boxes} boxes, so there are {boxes} servers, not {servers}"))
-        }
-        (_, Some(servers)) if servers > scenes::MAX_SERVERS => {
-            Err(format!("--servers {servers}: at most {} are possible", scenes::MAX_SERVERS))
-        }
+        (Some(Layout::Boxes), Some(servers)) if servers != boxes => Err(format!(
+            "--layout boxes: the scene has {boxes} boxes, so there are {boxes} servers, not {servers}"
+        )),
+        (_, Some(servers)) if servers > scenes::MAX_SERVERS => Err(format!(
+            "--servers {servers}: at most {} are possible",
+            scenes::MAX_SERVERS
+        )),
         (Some(layout), None) => Ok(layout.fixed_servers()),
         (_, servers) => Ok(servers),
     }

@@ -78,14 +78,24 @@ impl Tally {
             seed: run.seed,
             run: run.to_string(),
             why,
-            command: reproduce::command_with(&["sim", "--soak", "1", "--seed", &run.seed.to_string()]),
+            command: reproduce::command_with(&[
+                "sim",
+                "--soak",
+                "1",
+                "--seed",
+                &run.seed.to_string(),
+            ]),
         });
         self.failures.last()
     }
 
     fn count(&mut self, run: &SoakRun, outcome: &Outcome) -> Option<String> {
         let exceeded = outcome.tolerance_exceeded;
-        let exceeded = [("speed", exceeded.speed), ("latency", exceeded.latency), ("frame", exceeded.frame)];
+        let exceeded = [
+            ("speed", exceeded.speed),
+            ("latency", exceeded.latency),
+            ("frame", exceeded.frame),
+        ];
         self.servers += outcome.servers as u64;
         self.faults += run.options.faults.len() as u64;
         self.bodies += outcome.bodies.start + outcome.bodies.spawned;
@@ -97,7 +107,10 @@ impl Tally {
             return None;
         }
         let first = outcome.first_violation.as_ref().map(ToString::to_string);
-        let exceeded: Vec<String> = exceeded.iter().map(|(what, count)| format!("{what} {count} x")).collect();
+        let exceeded: Vec<String> = exceeded
+            .iter()
+            .map(|(what, count)| format!("{what} {count} x"))
+            .collect();
         Some(format!(
             "{}  tolerances exceeded: {}",
             first.unwrap_or_default(),
@@ -119,7 +132,17 @@ fn described(failure: &Failure) -> String {
 }
 
 fn summary(tally: &Tally) -> String {
-    let Tally { runs, first_seed, servers, faults, bodies, ticks, migrations, collisions, .. } = tally;
+    let Tally {
+        runs,
+        first_seed,
+        servers,
+        faults,
+        bodies,
+        ticks,
+        migrations,
+        collisions,
+        ..
+    } = tally;
     let last_seed = first_seed.wrapping_add(u64::from(*runs) - 1);
     let verdict = match tally.failures.len() {
         0 => "all checkers at zero in every run".into(),

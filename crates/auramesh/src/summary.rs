@@ -19,10 +19,19 @@ pub fn of(outcome: &Outcome) -> String {
     line("cpu", cpu(outcome));
     line("traffic", traffic(outcome));
     line("tolerances", tolerances(&outcome.tolerance_exceeded));
-    line("state hash", format!("{} (all ticks: {})", outcome.state_hash, outcome.history_hash));
+    line(
+        "state hash",
+        format!(
+            "{} (all ticks: {})",
+            outcome.state_hash, outcome.history_hash
+        ),
+    );
     line("checkers", verdict(&outcome.errors));
     if outcome.excused.total() > 0 {
-        line("excused", format!("within crashes and cuts: {}", listed(&outcome.excused)));
+        line(
+            "excused",
+            format!("within crashes and cuts: {}", listed(&outcome.excused)),
+        );
     }
     if outcome.errors.total() > 0 {
         text.push_str(&table(&outcome.errors));
@@ -67,13 +76,18 @@ fn bodies(outcome: &Outcome) -> String {
         counted(bodies.in_flight)
     );
     if outcome.unborn > 0 {
-        let _ = write!(text, "; {} announced, not yet born", counted(outcome.unborn));
+        let _ = write!(
+            text,
+            "; {} announced, not yet born",
+            counted(outcome.unborn)
+        );
     }
     text
 }
 
 fn migrations(outcome: &Outcome) -> String {
-    let per_sec = outcome.migrations as f64 / (outcome.ticks.max(1) as f64 * outcome.step.as_secs());
+    let per_sec =
+        outcome.migrations as f64 / (outcome.ticks.max(1) as f64 * outcome.step.as_secs());
     format!(
         "{} ({per_sec:.1} per second); {} thrashed",
         counted(outcome.migrations),
@@ -129,7 +143,9 @@ fn table(errors: &ErrorCounts) -> String {
 
 fn listed(errors: &ErrorCounts) -> String {
     let occurred = kinds(errors).into_iter().filter(|(_, count)| *count > 0);
-    let parts: Vec<String> = occurred.map(|(what, count)| format!("{} {what}", counted(count))).collect();
+    let parts: Vec<String> = occurred
+        .map(|(what, count)| format!("{} {what}", counted(count)))
+        .collect();
     parts.join(", ")
 }
 

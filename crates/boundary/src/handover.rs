@@ -169,15 +169,18 @@ impl HandoverLedger {
         self.known.get(&body).copied()
     }
 
-    /// What a region that restarts from its snapshot of this tick must not believe to own.
+    /// What a region that restarts from its snapshot of this tick must not believe to own: each body once, ascending, with
+    /// the latest epoch under which it came to us.
     pub fn taken_since(&self, from: RegionId, snapshot: Tick) -> Vec<(BodyId, Epoch)> {
-        self.incoming
-            .get(&from)
-            .into_iter()
-            .flat_map(|incoming| &incoming.taken)
-            .filter(|(tick, _, _)| *tick > snapshot)
-            .map(|(_, body, epoch)| (*body, *epoch))
-            .collect()
+        let taken = self.incoming.get(&from).into_iter().flat_map(|incoming| &incoming.taken);
+        let mut latest: BTreeMap<BodyId, Epoch> = BTreeMap::new();
+        for (tick, body, epoch) in taken {
+            if *tick > snapshot {
+                let known = latest.entry(*body).or_insert(*epoch);
+                *known = (*known).max(*epoch);
+            }
+        }
+        latest.into_iter().collect()
     }
 
     /// The receiver's snapshot of this tick holds our offers up to this number.
@@ -339,6 +342,10 @@ mod tests {
         ledger.receive(HERE, offer(1, &[(7, 1)]));
         assert_eq!(ledger.taken_since(HERE, Tick(9)), [(BodyId(7), Epoch(1))]);
         assert!(ledger.taken_since(HERE, Tick(10)).is_empty());
+        ledger.receive(HERE, offer(2, &[(5, 1)]));
+        ledger.receive(HERE, offer(3, &[(7, 3)]));
+        let each_once = [(BodyId(5), Epoch(1)), (BodyId(7), Epoch(3))];
+        assert_eq!(ledger.taken_since(HERE, Tick(9)), each_once);
         ledger.covered(HERE, Tick(12), HandoverNumber(0));
         assert!(ledger.taken_since(HERE, Tick(9)).is_empty());
     }

@@ -175,13 +175,27 @@ impl Region {
         self.boundary.handle_envelope(arrived_at, self.tick, envelope);
     }
 
-    /// Time moved: one physics step, to `tick`. The phases in order:
+    /// Time moved: one physics step, to `tick`. The phases in order; whoever wants to know what each of them costs calls
+    /// the three itself.
     pub fn handle_tick(&mut self, _now: SimTime, tick: Tick) {
-        if !self.is_ready(tick) {
-            return;
+        if self.begin_tick(tick) {
+            self.step_physics(tick);
+            self.end_tick();
         }
-        self.admit();
-        self.step(tick);
+    }
+
+    /// The first part of a tick: what has been announced or handed over enters. Says whether the region steps in this tick; if
+    /// not, the tick is over.
+    pub fn begin_tick(&mut self, tick: Tick) -> bool {
+        let ready = self.is_ready(tick);
+        if ready {
+            self.admit();
+        }
+        ready
+    }
+
+    /// The last part of a tick: who projects, who leaves, what has touched, and a snapshot now and then.
+    pub fn end_tick(&mut self) {
         self.send_departing();
         self.report_contacts();
         self.take_snapshot_if_due();
@@ -270,8 +284,8 @@ impl Region {
         }
     }
 
-    /// Phase 2: physics.
-    fn step(&mut self, tick: Tick) {
+    /// Phase 2, the middle part of a tick: physics and nothing else.
+    pub fn step_physics(&mut self, tick: Tick) {
         self.world.step();
         self.tick = tick;
         self.departed.clear();
@@ -317,7 +331,7 @@ impl Region {
         let contacts = self.world.contacts_begun();
         self.events.extend(contacts.iter().map(|contact| RegionEvent::Contact {
             tick,
-            contact: contact.clone(),
+            contact: *contact,
         }));
     }
 

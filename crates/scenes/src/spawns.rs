@@ -44,12 +44,11 @@ impl Scene {
         }
         times.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let mut spawns: Vec<Spawn> = Vec::with_capacity(times.len());
+        let mut flights: Vec<Flight> = Vec::with_capacity(times.len());
         for (at, index) in times {
             let id = BodyId((self.bodies.len() + spawns.len()) as u64 + 1);
-            let in_flight = in_flight(&spawns, at);
-            let body = streams[index].draw(id, |form, position| {
-                room(in_flight, self.gravity, at, form, position)
-            });
+            let (body, radius) = streams[index].draw(id, &in_flight(&flights, at));
+            flights.push(Flight::of(at, &body, radius, self.gravity));
             spawns.push(Spawn { at, body });
         }
         spawns
@@ -60,6 +59,8 @@ impl Scene {
 struct Stream<'s> {
     injector: &'s Injector,
     rng: Pcg64,
+    /// The bounding radius of each form: a hull of many points is measured once.
+    radii: Vec<f64>,
     /// Which share of a period the first body waits, so that injectors of one rate do not fire together.
     phase: f64,
 }
@@ -68,9 +69,11 @@ impl<'s> Stream<'s> {
     fn new(injector: &'s Injector, seed: u64, index: usize) -> Self {
         let mut rng = Pcg64::new(u128::from(seed), index as u128);
         let phase = unit(&mut rng);
+        let radius = |form: &BodyForm| f64::from(form.shape.bounding_radius());
         Self {
             injector,
             rng,
+            radii: injector.forms.iter().map(radius).collect(),
             phase,
         }
     }
@@ -80,9 +83,10 @@ impl<'s> Stream<'s> {
         (0..injector.total()).map(move |k| injector.from + (k as f64 + phase) / injector.rate)
     }
 
-    fn draw(&mut self, id: BodyId, room: impl Fn(&BodyForm, DVec3) -> f64) -> Body {
-        let form = self.form();
-        let position = self.roomy_place(|position| room(&form, position));
+    /// A body and its bounding radius; `others` are the bounding spheres in which it should not appear.
+    fn draw(&mut self, id: BodyId, others: &[(DVec3, f64)]) -> (Body, f64) {
+        let (form, radius) = self.form();
+        let position = self.roomy_place(|position| room(others, position, radius));
         let rotation = match form.shape {
             Shape::Sphere { .. } => Quat::IDENTITY,
             _ => uniform_rotation(&mut self.rng),
@@ -97,13 +101,14 @@ impl<'s> Stream<'s> {
             linear_velocity: within(&mut self.rng, low, high).as_vec3(),
             angular_velocity: Vec3::ZERO,
         };
-        Body::new(id, form, motion)
+        (Body::new(id, form, motion), radius)
     }
 
-    fn form(&mut self) -> BodyForm {
+    fn form(&mut self) -> (BodyForm, f64) {
         let forms = &self.injector.forms;
         let choice = (unit(&mut self.rng) * forms.len() as f64) as usize;
-        forms[choice.min(forms.len() - 1)].clone()
+        let choice = choice.min(forms.len() - 1);
+        (forms[choice].clone(), self.radii[choice])
     }
 
     /// A uniformly drawn place with enough room, or the roomiest of many.
@@ -123,30 +128,45 @@ impl<'s> Stream<'s> {
     }
 }
 
-fn in_flight(spawns: &[Spawn], now: f64) -> &[Spawn] {
-    let recent = spawns.partition_point(|s| s.at < now - FLIGHT_SECS);
-    &spawns[recent.max(spawns.len().saturating_sub(MOST_IN_FLIGHT))..]
+/// The parabola of a body that has appeared and, as far as the timetable knows, still flies.
+struct Flight {
+    at: f64,
+    position: DVec3,
+    velocity: DVec3,
+    pull: DVec3,
+    radius: f64,
 }
 
-/// The distance from this body to the nearest one in flight, bounding sphere to bounding sphere.
-fn room(in_flight: &[Spawn], gravity: Vec3, now: f64, form: &BodyForm, position: DVec3) -> f64 {
-    let radius = f64::from(form.shape.bounding_radius());
-    let distance = |other: &Spawn| {
-        let place = flown(other, gravity, now - other.at);
-        let other_radius = f64::from(other.body.form.shape.bounding_radius());
-        place.distance(position) - radius - other_radius
-    };
-    in_flight.iter().map(distance).fold(f64::INFINITY, f64::min)
+impl Flight {
+    fn of(at: f64, body: &Body, radius: f64, gravity: Vec3) -> Self {
+        Self {
+            at,
+            position: body.motion.position,
+            velocity: body.motion.linear_velocity.as_dvec3(),
+            pull: gravity.as_dvec3() * f64::from(body.form.gravity_scale),
+            radius,
+        }
+    }
+
+    /// Its bounding sphere at a later time.
+    fn sphere(&self, now: f64) -> (DVec3, f64) {
+        let secs = now - self.at;
+        let place = self.position + self.velocity * secs + self.pull * (0.5 * secs * secs);
+        (place, self.radius)
+    }
 }
 
-fn flown(spawn: &Spawn, gravity: Vec3, secs: f64) -> DVec3 {
-    let Motion {
-        position,
-        linear_velocity,
-        ..
-    } = spawn.body.motion;
-    let pull = gravity.as_dvec3() * f64::from(spawn.body.form.gravity_scale);
-    position + linear_velocity.as_dvec3() * secs + pull * (0.5 * secs * secs)
+/// The bounding spheres of all bodies that fly now.
+fn in_flight(flights: &[Flight], now: f64) -> Vec<(DVec3, f64)> {
+    let recent = flights.partition_point(|f| f.at < now - FLIGHT_SECS);
+    let first = recent.max(flights.len().saturating_sub(MOST_IN_FLIGHT));
+    flights[first..].iter().map(|f| f.sphere(now)).collect()
+}
+
+/// The distance from this sphere to the nearest other one.
+fn room(others: &[(DVec3, f64)], position: DVec3, radius: f64) -> f64 {
+    let distance = |(place, r): &(DVec3, f64)| place.distance(position) - radius - r;
+    others.iter().map(distance).fold(f64::INFINITY, f64::min)
 }
 
 /// Uniform in [0, 1): the upper 53 bits, so that the same stream gives the same number everywhere.

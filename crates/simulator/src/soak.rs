@@ -8,6 +8,7 @@
 //! datagram that has to be sent again is still in time.
 
 mod cast;
+mod draws;
 mod space;
 
 use crate::faults::Fault;
@@ -52,7 +53,9 @@ impl SoakRun {
         let (regions, world) = space::draw(&mut rng, &geometry);
         let seconds = rng.random_range(2.0..4.0);
         let servers = regions.servers;
-        let scene = cast::draw(&mut rng, seed, seconds, regions, world, tolerances, &geometry);
+        let scene = cast::draw(
+            &mut rng, seed, seconds, regions, world, tolerances, &geometry,
+        );
         let options = SimOptions {
             seed: Some(seed),
             network: network(&mut rng, &tolerances, lossy),
@@ -101,7 +104,10 @@ impl fmt::Display for SoakRun {
         if self.options.handover == HandoverMode::Freeze {
             f.write_str("; freeze")?;
         }
-        self.options.faults.iter().try_for_each(|fault| write!(f, "; {fault}"))
+        self.options
+            .faults
+            .iter()
+            .try_for_each(|fault| write!(f, "; {fault}"))
     }
 }
 
@@ -139,7 +145,11 @@ fn network(rng: &mut Pcg64Mcg, tolerances: &Tolerances, lossy: bool) -> NetworkC
     NetworkConditions {
         latency_ms,
         jitter_ms: spare_ms * rng.random_range(0.0..0.6),
-        loss: if lossy { rng.random_range(0.0..0.05) } else { 0.0 },
+        loss: if lossy {
+            rng.random_range(0.0..0.05)
+        } else {
+            0.0
+        },
         duplicate: rng.random_range(0.0..0.05),
         reorder: rng.random_range(0.0..0.05),
         reorder_ms: spare_ms * 0.4,
@@ -205,8 +215,14 @@ mod tests {
     fn every_seed_is_a_sound_small_run() {
         for seed in 0..300 {
             let run = SoakRun::of(seed);
-            Simulation::new(&run.scene, &run.options).unwrap_or_else(|error| panic!("{run}: {error}"));
-            let injected: usize = run.scene.injectors.iter().map(scenes::Injector::total).sum();
+            Simulation::new(&run.scene, &run.options)
+                .unwrap_or_else(|error| panic!("{run}: {error}"));
+            let injected: usize = run
+                .scene
+                .injectors
+                .iter()
+                .map(scenes::Injector::total)
+                .sum();
             assert!(run.scene.bodies.len() + injected <= 150, "{run}");
             assert!((2..=9).contains(&run.scene.regions.servers), "{run}");
             assert_eq!(run.scene.warnings(), Vec::<String>::new(), "{run}");
@@ -236,12 +252,15 @@ mod tests {
         assert!(some(|run| run.options.handover == HandoverMode::Freeze));
         let has_fault = |crash: bool| {
             let is = move |fault: &Fault| matches!(fault, Fault::Crash { .. }) == crash;
-            runs.iter().filter(|run| run.options.faults.iter().any(is)).count() >= 5
+            runs.iter()
+                .filter(|run| run.options.faults.iter().any(is))
+                .count()
+                >= 5
         };
         assert!(has_fault(true) && has_fault(false));
     }
 
-    /// AP-20 and all invariants I1 to I6, I8: a few of the runs that `auramesh sim --soak` makes by the hundred.
+    /// AP-1, AP-21, AP-23, AP-55, the invariants I1 to I6 and I8: a few of the runs that `auramesh sim --soak` makes by the hundred.
     #[test]
     fn random_runs_are_clean() {
         for seed in 1..=20 {

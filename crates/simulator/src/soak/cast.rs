@@ -3,11 +3,11 @@
 //! What makes errors is bodies that meet near borders, so most of them start at a *hot spot*, a corner of a region
 //! inside the world, and fly towards it. No two bodies start inside each other: nobody could say whose error that is.
 
-use super::space;
+use super::{draws, space};
 use boundary::AuraGeometry;
 use domain::{
-    Body, BodyForm, BodyId, CompoundPart, Joint, JointId, JointKind, Material, Motion, Rect, Shape,
-    Static, StaticId, TickLength,
+    Body, BodyForm, BodyId, Joint, JointId, JointKind, Material, Motion, Rect, Shape, Static,
+    StaticId, TickLength,
 };
 use glam::{DVec3, Quat, Vec3};
 use rand::RngExt;
@@ -116,10 +116,14 @@ impl Cast<'_> {
     fn add_stack(&mut self, spot: DVec3, edge: f32, count: [u32; 3]) {
         let size = Vec3::splat(edge);
         let pitch = f64::from(edge) * 1.02;
-        let form = self.form(Shape::Cuboid { size });
+        let form = draws::form(self.rng, Shape::Cuboid { size });
         let at = |[x, y, z]: [u32; 3]| {
             let level = f64::from(edge) * (f64::from(y) + 0.5);
-            DVec3::new(spot.x + pitch * f64::from(x), level, spot.z + pitch * f64::from(z))
+            DVec3::new(
+                spot.x + pitch * f64::from(x),
+                level,
+                spot.z + pitch * f64::from(z),
+            )
         };
         let half = f64::from(edge) * 0.5;
         let last = at(count.map(|n| n - 1));
@@ -144,7 +148,8 @@ impl Cast<'_> {
             let links: u32 = self.rng.random_range(2..=5);
             let length: f32 = self.rng.random_range(0.5..0.9);
             let radius = f64::from(length) * f64::from(links) * 0.5 + 0.1;
-            let kind = [JointKind::Spherical, JointKind::Revolute, JointKind::Fixed][self.rng.random_range(0..3)];
+            let kind = [JointKind::Spherical, JointKind::Revolute, JointKind::Fixed]
+                [self.rng.random_range(0..3)];
             if let Some(middle) = self.free_place(radius) {
                 let velocity = self.velocity_towards_a_hot_spot(middle);
                 self.add_chain(middle, links, length, kind, velocity);
@@ -153,9 +158,16 @@ impl Cast<'_> {
     }
 
     /// Lying along x; each link a box, its ends tied to its neighbours'.
-    fn add_chain(&mut self, middle: DVec3, links: u32, length: f32, kind: JointKind, velocity: Vec3) {
+    fn add_chain(
+        &mut self,
+        middle: DVec3,
+        links: u32,
+        length: f32,
+        kind: JointKind,
+        velocity: Vec3,
+    ) {
         let size = Vec3::new(length * 0.8, length * 0.25, length * 0.25);
-        let form = self.form(Shape::Cuboid { size });
+        let form = draws::form(self.rng, Shape::Cuboid { size });
         let first_x = middle.x - f64::from(length) * (f64::from(links) - 1.0) * 0.5;
         let reach = Vec3::X * length * 0.5;
         for link in 0..links {
@@ -181,25 +193,27 @@ impl Cast<'_> {
 
     fn add_loose_bodies(&mut self) {
         for _ in 0..self.rng.random_range(8..=45) {
-            let shape = self.shape();
+            let shape = draws::shape(self.rng);
             let radius = f64::from(shape.bounding_radius());
             let Some(position) = self.free_place(radius) else {
                 continue;
             };
             let motion = Motion {
                 position,
-                rotation: self.rotation(),
+                rotation: draws::rotation(self.rng),
                 linear_velocity: self.velocity_towards_a_hot_spot(position),
-                angular_velocity: self.within(Vec3::splat(2.0)),
+                angular_velocity: draws::within(self.rng, Vec3::splat(2.0)),
             };
-            let form = self.form(shape);
+            let form = draws::form(self.rng, shape);
             self.push(form, motion);
         }
     }
 
     fn injectors(&mut self, seconds: f64) -> Vec<Injector> {
         let count = self.rng.random_range(0..=2);
-        (0..count).map(|index| self.injector(seconds, index)).collect()
+        (0..count)
+            .map(|index| self.injector(seconds, index))
+            .collect()
     }
 
     /// Above everything else, and above the injector before it.
@@ -213,10 +227,10 @@ impl Cast<'_> {
         let middle = DVec3::new(spot.x, low + half.y, spot.z);
         let speed = Vec3::new(self.top_speed, self.top_speed * 0.2, self.top_speed) * 0.55;
         let forms = (0..3).map(|_| {
-            let shape = self.shape();
+            let shape = draws::shape(self.rng);
             BodyForm {
                 gravity_scale: SNOW_GRAVITY,
-                ..self.form(shape)
+                ..draws::form(self.rng, shape)
             }
         });
         Injector {
@@ -233,12 +247,19 @@ impl Cast<'_> {
 
     /// A user gives a few bodies another direction.
     fn commands(&mut self, seconds: f64) -> Vec<Command> {
-        let count = if self.bodies.is_empty() { 0 } else { self.rng.random_range(0..=4) };
+        let count = if self.bodies.is_empty() {
+            0
+        } else {
+            self.rng.random_range(0..=4)
+        };
         let mut commands: Vec<Command> = (0..count)
             .map(|_| Command {
                 at: self.rng.random_range(0.1..seconds),
                 body: BodyId(self.rng.random_range(1..=self.bodies.len() as u64)),
-                action: Action::Velocity(self.within(Vec3::new(0.55, 0.1, 0.55) * self.top_speed)),
+                action: Action::Velocity(draws::within(
+                    self.rng,
+                    Vec3::new(0.55, 0.1, 0.55) * self.top_speed,
+                )),
             })
             .collect();
         commands.sort_by(|a, b| a.at.total_cmp(&b.at));
@@ -253,51 +274,15 @@ impl Cast<'_> {
         id
     }
 
-    fn shape(&mut self) -> Shape {
-        let size: f32 = self.rng.random_range(0.15..0.5);
-        match self.rng.random_range(0..5) {
-            0 => Shape::Sphere { radius: size },
-            1 => Shape::Cuboid {
-                size: Vec3::splat(size) + self.within(Vec3::splat(0.1)).abs(),
-            },
-            2 => Shape::Capsule {
-                radius: size * 0.5,
-                height: size * 3.0,
-            },
-            3 => self.hull(size),
-            _ => dumb_bell(size),
-        }
-    }
-
-    /// A cube whose corners have been pushed in by different amounts.
-    fn hull(&mut self, size: f32) -> Shape {
-        let corner = |i: u32| {
-            let sign = |bit: u32| if i & bit == 0 { -1.0 } else { 1.0 };
-            Vec3::new(sign(1), sign(2), sign(4)) * size * self.rng.random_range(0.5..0.8)
-        };
-        let points: Vec<Vec3> = (0..8).map(corner).collect();
-        Shape::Convex {
-            points: points.into(),
-        }
-    }
-
-    fn form(&mut self, shape: Shape) -> BodyForm {
-        let material = Material {
-            density: self.rng.random_range(400.0..1500.0),
-            friction: self.rng.random_range(0.2..0.9),
-            restitution: self.rng.random_range(0.0..0.3),
-        };
-        BodyForm {
-            material,
-            ..BodyForm::of(shape)
-        }
-    }
-
     // ── where things are ───────────────────────────────────────────────────────────────────────────────────────
 
     /// Mostly around a hot spot, sometimes anywhere; on the ground.
     fn place(&mut self) -> DVec3 {
-        let spot = if self.rng.random_bool(0.75) { self.hot_spot() } else { None };
+        let spot = if self.rng.random_bool(0.75) {
+            self.hot_spot()
+        } else {
+            None
+        };
         let Rect { min, max } = self.world;
         let (rng, spread) = (&mut *self.rng, self.spread_m);
         let mut at = |axis: usize| {
@@ -312,7 +297,11 @@ impl Cast<'_> {
 
     fn free_place(&mut self, radius: f64) -> Option<DVec3> {
         for _ in 0..30 {
-            let low = if self.has_gravity { radius + 0.02 } else { -self.drop_m };
+            let low = if self.has_gravity {
+                radius + 0.02
+            } else {
+                -self.drop_m
+            };
             let mut place = self.place();
             place.y = self.rng.random_range(low..=low.max(self.drop_m));
             if self.is_free(place, radius) {
@@ -329,7 +318,7 @@ impl Cast<'_> {
     }
 
     fn velocity_towards_a_hot_spot(&mut self, from: DVec3) -> Vec3 {
-        let scatter = self.within(Vec3::new(0.4, 0.15, 0.4) * self.top_speed);
+        let scatter = draws::within(self.rng, Vec3::new(0.4, 0.15, 0.4) * self.top_speed);
         let Some(spot) = self.hot_spot() else {
             return scatter;
         };
@@ -342,31 +331,6 @@ impl Cast<'_> {
         let index = self.rng.random_range(0..self.hot_spots.len().max(1));
         self.hot_spots.get(index).copied()
     }
-
-    fn within(&mut self, most: Vec3) -> Vec3 {
-        let mut part = || self.rng.random_range(-1.0f32..=1.0);
-        Vec3::new(part(), part(), part()) * most
-    }
-
-    fn rotation(&mut self) -> Quat {
-        let mut part = || self.rng.random_range(-1.0f32..=1.0);
-        let [x, y, z, w] = [part(), part(), part(), part()];
-        let drawn = Quat::from_xyzw(x, y, z, w);
-        if drawn.length_squared() > 0.01 { drawn.normalize() } else { Quat::IDENTITY }
-    }
-}
-
-/// Two balls with a little air between them, one body.
-fn dumb_bell(size: f32) -> Shape {
-    let part = |x: f32| CompoundPart {
-        position: Vec3::X * x,
-        rotation: Quat::IDENTITY,
-        shape: Shape::Sphere { radius: size * 0.5 },
-    };
-    let parts = vec![part(-size * 0.6), part(size * 0.6)];
-    Shape::Compound {
-        parts: parts.into(),
-    }
 }
 
 fn statics(has_gravity: bool) -> Vec<Static> {
@@ -377,7 +341,11 @@ fn statics(has_gravity: bool) -> Vec<Static> {
         rotation: Quat::IDENTITY,
         material: Material::default(),
     };
-    if has_gravity { vec![ground] } else { Vec::new() }
+    if has_gravity {
+        vec![ground]
+    } else {
+        Vec::new()
+    }
 }
 
 /// Corners of regions inside the world, and the middles of their low sides.

@@ -293,7 +293,8 @@ fn deletes() -> impl Strategy<Value = AuraDelete> {
     })
 }
 
-fn simple_shapes() -> impl Strategy<Value = Shape> {
+/// What may be part of a compound.
+fn part_shapes() -> impl Strategy<Value = Shape> {
     let size = || prop_oneof![9 => 0.01_f32..50.0, 1 => Just(1e-45_f32)];
     prop_oneof![
         size().prop_map(|radius| Shape::Sphere { radius }),
@@ -309,23 +310,23 @@ fn simple_shapes() -> impl Strategy<Value = Shape> {
                 .map(|p| p * scale)
                 .into(),
         }),
-        vec([0_u32..5, 0_u32..5, 0_u32..5], 1..9).prop_map(|triangles| Shape::Mesh {
-            vertices: [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::Z, Vec3::ONE].into(),
-            triangles: triangles.into(),
-        }),
     ]
 }
 
 fn shapes() -> impl Strategy<Value = Shape> {
-    let part = (rotations(), -9.0_f32..9.0, simple_shapes()).prop_map(|(rotation, x, shape)| {
-        CompoundPart {
+    let mesh = vec([0_u32..5, 0_u32..5, 0_u32..5], 1..9).prop_map(|triangles| Shape::Mesh {
+        vertices: [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::Z, Vec3::ONE].into(),
+        triangles: triangles.into(),
+    });
+    let part =
+        (rotations(), -9.0_f32..9.0, part_shapes()).prop_map(|(rotation, x, shape)| CompoundPart {
             position: Vec3::new(x, -0.0, 1.0),
             rotation,
             shape,
-        }
-    });
+        });
     prop_oneof![
-        4 => simple_shapes(),
+        4 => part_shapes(),
+        1 => mesh,
         1 => vec(part, 1..5).prop_map(|parts| Shape::Compound { parts: parts.into() }),
     ]
 }
