@@ -5,6 +5,7 @@ use domain::Layout;
 use simulator::faults::Fault;
 use simulator::network::NetworkConditions;
 use std::fmt::Write;
+use std::path::PathBuf;
 
 /// How many runs `--soak` makes unless told otherwise.
 pub const SOAK_RUNS: &str = "200";
@@ -13,6 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
   auramesh sim corner-stacks --servers 4
   auramesh check my-scene.toml
+  auramesh experiment run ap-speed --quick
 
 Exit status: 0 fine; 1 a checker or a claim failed; 2 bad input or usage.";
 
@@ -32,6 +34,9 @@ pub enum Subcommand {
     /// Reads a scene and says what is in it, or everything that is wrong with it and where.
     #[command(after_help = check_help())]
     Check(CheckArgs),
+    /// Repeats published experiments and compares.
+    #[command(subcommand)]
+    Experiment(ExperimentArgs),
 }
 
 /// Everything a simulated run can be told.
@@ -115,6 +120,55 @@ pub struct CheckArgs {
     pub scene: String,
 }
 
+/// What to do with experiments.
+#[derive(Debug, clap::Subcommand)]
+pub enum ExperimentArgs {
+    /// Lists the experiments.
+    #[command(
+        after_help = "Examples:\n  auramesh experiment list\n  auramesh experiment list --json"
+    )]
+    List(ExperimentListArgs),
+    /// Runs experiments, prints what they show and writes their folders. Exits with 1 if a claim does not hold.
+    #[command(after_help = experiment_help())]
+    Run(ExperimentRunArgs),
+}
+
+/// How to list.
+#[derive(Debug, Args)]
+pub struct ExperimentListArgs {
+    /// Prints one JSON array on stdout, nothing else there.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to run and how.
+#[derive(Debug, Args)]
+pub struct ExperimentRunArgs {
+    /// Which experiments (listed below); `all` for all of them.
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<String>,
+
+    /// Runs per grid point [default: as published, 50; with --quick a few].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: Option<u32>,
+
+    /// A few grid points only: seconds instead of minutes. Claims that need the full grid are left out.
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Seed of everything random.
+    #[arg(long, value_name = "K", default_value_t = experiments::RunOptions::default().seed)]
+    pub seed: u64,
+
+    /// Where the folders go, one per experiment [default: none are written].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Prints one JSON object on stdout (an array if there are several experiments), nothing else there.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// See [`boundary::Policy`].
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub enum Policy {
@@ -175,6 +229,28 @@ fn check_help() -> String {
         "Examples:\n  auramesh check my-scene.toml\n  auramesh check corner-stacks\n\n{}",
         scene_list()
     )
+}
+
+fn experiment_help() -> String {
+    let examples = "\
+Examples:
+  auramesh experiment run ap-speed --quick
+  auramesh experiment run ap-control ap-naive --runs 5 --json
+  auramesh experiment run all --out results";
+    format!("{examples}\n\n{}", experiment_list())
+}
+
+/// All experiments with what they do.
+pub fn experiment_list() -> String {
+    let mut text = String::from("Experiments:");
+    for info in experiments::list() {
+        let _ = write!(
+            text,
+            "\n  {:<14} {}\n  {:<14} {}",
+            info.id, info.title, "", info.what
+        );
+    }
+    text
 }
 
 fn scene_list() -> String {

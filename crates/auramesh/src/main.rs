@@ -4,6 +4,7 @@
 
 mod args;
 mod check;
+mod experiment;
 mod output;
 mod progress;
 mod reproduce;
@@ -11,7 +12,7 @@ mod sim;
 mod soak;
 mod summary;
 
-use args::{Arguments, Subcommand};
+use args::{Arguments, ExperimentArgs, Subcommand};
 use clap::Parser;
 use std::process::ExitCode;
 
@@ -22,6 +23,8 @@ fn main() -> ExitCode {
             None => sim::run(&args),
         },
         Subcommand::Check(args) => check::run(&args),
+        Subcommand::Experiment(ExperimentArgs::List(args)) => experiment::list(&args),
+        Subcommand::Experiment(ExperimentArgs::Run(args)) => experiment::run(&args),
     };
     status.into()
 }

@@ -9,11 +9,17 @@ pub fn command(seed: u64) -> String {
 /// The same program with other arguments.
 pub fn command_with(arguments: &[&str]) -> String {
     let program = std::env::args().next().unwrap_or_else(|| "auramesh".into());
-    let words: Vec<String> = std::iter::once(program.as_str())
-        .chain(arguments.iter().copied())
-        .map(quoted)
-        .collect();
-    words.join(" ")
+    line(&program, arguments)
+}
+
+/// For a file that others read: the program by its name, not by its place on this machine.
+pub fn plain_command(arguments: &[&str]) -> String {
+    line("auramesh", arguments)
+}
+
+fn line(program: &str, arguments: &[&str]) -> String {
+    let words = std::iter::once(program).chain(arguments.iter().copied());
+    words.map(quoted).collect::<Vec<String>>().join(" ")
 }
 
 fn join(mut words: Vec<String>, seed: u64) -> String {

@@ -331,3 +331,70 @@ fn a_soak_reports_as_one_object() {
     assert_eq!(soak["failures"], Value::Array(Vec::new()));
     assert!(soak["ticks"].as_u64() > Some(200));
 }
+
+#[test]
+fn an_experiment_reports_rows_and_claims() {
+    let result = json(&[
+        "experiment",
+        "run",
+        "ap-control",
+        "--quick",
+        "--seed",
+        "3",
+        "--json",
+    ]);
+    assert_eq!(result["experiment"], "ap-control");
+    assert_eq!(result["seed"], 3);
+    assert!(
+        result["rows"]
+            .as_array()
+            .is_some_and(|rows| !rows.is_empty()),
+        "{result}"
+    );
+    let claims = result["claims"].as_array().expect("a list");
+    assert!(!claims.is_empty());
+    for claim in claims {
+        assert!(
+            claim["id"].is_string() && claim["text"].is_string() && claim["holds"].is_boolean()
+        );
+    }
+}
+
+#[test]
+fn several_experiments_are_an_array_and_leave_a_folder_each() {
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("results");
+    let out_name = out.to_str().expect("UTF-8");
+    let ids = ["ap-control", "ap-naive"];
+    let words = [
+        &["experiment", "run"],
+        &ids[..],
+        &["--quick", "--out", out_name, "--json"],
+    ]
+    .concat();
+    let results = json(&words);
+    assert_eq!(results.as_array().map(Vec::len), Some(2), "{results}");
+    for id in ids {
+        let readme = std::fs::read_to_string(out.join(id).join("README.md")).expect("written");
+        let command = format!("`auramesh experiment run {id} --seed 7 --quick`");
+        assert!(readme.contains(&command), "{readme}");
+    }
+}
+
+#[test]
+fn experiments_are_listed_and_an_unknown_one_is_refused_before_any_runs() {
+    let listed = stdout(&auramesh(&["experiment", "list"]));
+    for id in [
+        "ap-control",
+        "ap-speed",
+        "ap-latency",
+        "ap-frame-time",
+        "ap-loss",
+        "ap-naive",
+    ] {
+        assert!(listed.contains(id), "{listed}");
+    }
+    let output = auramesh(&["experiment", "run", "ap-control", "ap-spede"]);
+    assert_eq!(code(&output), 2);
+    assert_eq!(stdout(&output), "");
+    assert!(stderr(&output).contains("`ap-spede`") && stderr(&output).contains("ap-speed"));
+}

@@ -140,18 +140,20 @@ impl Boundary {
 
     // ── commands ───────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// A body of the scene's start, or a newborn, is ours.
-    pub fn adopt(&mut self, tick: Tick, body: BodyId) {
-        let ghost = self.nursery.remove(&body);
-        let since = ghost.as_ref().map(|ghost| ghost.first);
-        let mut track = Track::new(Epoch(0), LifeState::Injected, since);
-        if let Some(ghost) = ghost {
+    /// A body of the scene's start, or a newborn, is ours; under this epoch.
+    pub fn adopt(&mut self, tick: Tick, body: BodyId) -> Epoch {
+        let mut track = Track::new(Epoch(0), LifeState::Injected, None);
+        if let Some(ghost) = self.nursery.remove(&body) {
+            track.since = Some(ghost.first);
+            track.epoch = ghost.epoch;
             track.audience = ghost.audience;
         }
+        let epoch = track.epoch;
         self.report(tick, body, None, LifeState::Injected);
-        self.ledger.learn(body, Epoch(0));
+        self.ledger.learn(body, epoch);
         self.tracks.insert(body, track);
         self.fresh.push(body);
+        epoch
     }
 
     /// A body is to be born here. Says whether at once; if not, it is announced and comes out of [`Self::take_births`].
@@ -168,8 +170,10 @@ impl Boundary {
             body: body.clone(),
             since: tick,
             first: tick,
+            epoch: Epoch(0),
             audience: Vec::new(),
         };
+        self.ledger.learn(body.id, ghost.epoch);
         self.nursery.insert(body.id, ghost);
         false
     }
@@ -224,6 +228,9 @@ impl Boundary {
             // The old owner's aura of it, and any older news, is void.
             self.remote.forget_body(body.id, Epoch(member.epoch.0 - 1), tick.max(offer.tick));
             let mut track = Track::new(member.epoch, LifeState::Received, member.projecting_since);
+            // The old owner remembers it and its rank. Without this, two bodies that once swapped would each arrive as a
+            // stranger without rank, yield, and swap again.
+            track.audience.push(arrival.from);
             self.report(tick, body.id, None, LifeState::Received);
             self.change_state(&mut track, body.id, LifeState::Injected, tick);
             self.tracks.insert(body.id, track);
@@ -234,6 +241,7 @@ impl Boundary {
                 body: unborn.body.clone(),
                 since: tick,
                 first: unborn.since,
+                epoch: unborn.epoch,
                 audience: Vec::new(),
             };
             self.nursery.insert(unborn.body.id, ghost);
@@ -287,12 +295,8 @@ impl Boundary {
             self.deferred.push(arrival);
             return;
         }
-        let Arrival { from, mut offer } = arrival;
+        let Arrival { from, offer } = arrival;
         let handover = offer.handover;
-        offer.unborn.retain(|unborn| {
-            let id = unborn.body.id;
-            !self.nursery.contains_key(&id) && self.ledger.known(id).is_none()
-        });
         if let Some(offer) = self.ledger.receive(from, offer) {
             self.arrivals.push_back(Arrival { from, offer });
         }
@@ -313,6 +317,7 @@ impl Boundary {
         }
         self.remote.expire(tick);
         self.classify(tick, bodies);
+        self.rank(tick, bodies);
         let departures = self.find_departures(tick, bodies);
         self.update_auras(tick, bodies);
         self.introduce();
@@ -453,10 +458,11 @@ impl Boundary {
             if let Some(track) = self.tracks.remove(&view.id) {
                 members.push((view.id, self.let_go(tick, to, view, track)));
             } else if let Some(ghost) = self.nursery.remove(&view.id) {
-                self.withdraw(view.id, Epoch(0), &ghost.audience, tick, Some(to));
+                self.withdraw(view.id, ghost.epoch, &ghost.audience, tick, Some(to));
                 unborn.push(Unborn {
                     body: ghost.body,
                     since: ghost.first,
+                    epoch: ghost.epoch.next(),
                 });
             }
         }
@@ -505,12 +511,7 @@ impl Boundary {
 
     /// OBU for everyone who still projects; announced spawns speak every tick.
     fn update_auras(&mut self, tick: Tick, bodies: &impl Bodies) {
-        let mut views: Vec<BodyView> = Vec::with_capacity(self.projecting.len());
-        for id in &self.projecting {
-            views.extend(bodies.view(*id));
-        }
-        self.rank(tick, &views, bodies);
-        for view in views {
+        for view in self.projecting_views(bodies) {
             let Some(mut track) = self.tracks.remove(&view.id) else {
                 continue;
             };
@@ -530,7 +531,7 @@ impl Boundary {
         for mut ghost in std::mem::take(&mut self.nursery).into_values() {
             let view = ghost.view();
             let audience = self.introductions.audience(self.me, &self.map, &view, &self.geometry);
-            let mut track = Track::new(Epoch(0), LifeState::Injected, Some(ghost.first));
+            let mut track = Track::new(ghost.epoch, LifeState::Injected, Some(ghost.first));
             track.key = Some(ghost.key());
             let (upsert, to_all) =
                 object_boundary_update(view.id, &track, &view, tick, &self.geometry);
@@ -560,9 +561,10 @@ impl Boundary {
 
     /// Each projecting body's rank in the tie-break: the lowest of its cluster. The search is over projecting bodies
     /// only, so that it costs what the boundary costs.
-    fn rank(&mut self, tick: Tick, views: &[BodyView], bodies: &impl Bodies) {
+    fn rank(&mut self, tick: Tick, bodies: &impl Bodies) {
         let assembly = |id: BodyId, out: &mut Vec<BodyId>| bodies.assembly(id, out);
-        let mut finder = ClusterFinder::new(views.to_vec(), self.geometry.link_m, &assembly);
+        let views = self.projecting_views(bodies);
+        let mut finder = ClusterFinder::new(views.clone(), self.geometry.link_m, &assembly);
         for view in views {
             let cluster = finder.take(view.id);
             let rank = cluster
@@ -578,6 +580,10 @@ impl Boundary {
                 }
             }
         }
+    }
+
+    fn projecting_views(&self, bodies: &impl Bodies) -> Vec<BodyView> {
+        self.projecting.iter().filter_map(|id| bodies.view(*id)).collect()
     }
 
     fn introduce(&mut self) {
@@ -689,7 +695,8 @@ impl Boundary {
         }
         self.fresh.retain(|id| !outdated.contains(id));
         let ledger = &self.ledger;
-        self.nursery.retain(|id, _| ledger.known(*id).is_none());
+        self.nursery
+            .retain(|id, ghost| ledger.known(*id).is_none_or(|known| known <= ghost.epoch));
         self.arrivals.retain_mut(|arrival| {
             let Offer { cluster, members, .. } = &arrival.offer;
             cluster
@@ -718,7 +725,14 @@ impl Boundary {
         for (body, epoch) in taken {
             self.ledger.learn(*body, *epoch);
         }
-        if self.awaiting.remove(&peer) && self.awaiting.is_empty() {
+        if !self.awaiting.remove(&peer) {
+            return;
+        }
+        // What the snapshot says is on its way may have arrived long ago, or never.
+        for offer in self.ledger.unanswered(peer) {
+            self.buffers.migrate(peer, offer.clone());
+        }
+        if self.awaiting.is_empty() {
             for arrival in std::mem::take(&mut self.deferred) {
                 self.receive(arrival);
             }
@@ -766,7 +780,7 @@ impl Boundary {
 
     /// Has this body ever been here, as far as we know? A spawn of it would be a second one.
     pub fn knows(&self, body: BodyId) -> bool {
-        self.nursery.contains_key(&body) || self.ledger.known(body).is_some()
+        self.ledger.known(body).is_some()
     }
 
     /// Offers of ours that have not been accepted.

@@ -70,8 +70,8 @@ impl HandoverLedger {
 
     /// An offer goes out; it is ours to repeat until it is accepted.
     pub fn offered(&mut self, to: RegionId, now: Tick, offer: Offer) {
-        for (body, member) in offer.cluster.bodies.iter().zip(&offer.members) {
-            self.learn(body.id, member.epoch);
+        for (id, epoch) in ownerships(&offer) {
+            self.learn(id, epoch);
         }
         self.outgoing
             .entry(to)
@@ -108,6 +108,12 @@ impl HandoverLedger {
         again
     }
 
+    /// Offers to this region that have no answer yet, oldest first.
+    pub fn unanswered(&self, to: RegionId) -> impl Iterator<Item = &Offer> {
+        let outgoing = self.outgoing.get(&to).into_iter();
+        outgoing.flat_map(|outgoing| outgoing.unanswered.values().map(|(_, offer)| offer))
+    }
+
     /// Everything the restarted region may not have, oldest first.
     pub fn offer_again(&mut self, to: RegionId, now: Tick) -> Vec<Offer> {
         let Some(outgoing) = self.outgoing.get_mut(&to) else {
@@ -137,16 +143,16 @@ impl HandoverLedger {
             .filter(|(body, member)| self.known.get(&body.id).is_none_or(|known| *known < member.epoch))
             .map(|(body, _)| body.id)
             .collect();
-        let offer = keep_members(offer, &fresh);
-        for (body, member) in offer.cluster.bodies.iter().zip(&offer.members) {
-            self.known.insert(body.id, member.epoch);
+        let mut offer = keep_members(offer, &fresh);
+        offer.unborn.retain(|unborn| {
+            let known = self.known.get(&unborn.body.id);
+            known.is_none_or(|known| *known < unborn.epoch)
+        });
+        for (id, epoch) in ownerships(&offer) {
+            self.known.insert(id, epoch);
             if self.retain {
-                incoming.taken.push((offer.tick, body.id, member.epoch));
+                incoming.taken.push((offer.tick, id, epoch));
             }
-        }
-        if self.retain {
-            let unborn = offer.unborn.iter().map(|unborn| unborn.body.id);
-            incoming.taken.extend(unborn.map(|id| (offer.tick, id, Epoch(0))));
         }
         (!offer.cluster.bodies.is_empty() || !offer.unborn.is_empty()).then_some(offer)
     }
@@ -220,6 +226,14 @@ impl HandoverLedger {
                 .map(move |(_, offer)| (*to, offer))
         })
     }
+}
+
+/// The bodies of an offer, born or not, with their epochs under the new owner.
+fn ownerships(offer: &Offer) -> impl Iterator<Item = (BodyId, Epoch)> {
+    let born = offer.cluster.bodies.iter().zip(&offer.members);
+    let unborn = offer.unborn.iter();
+    born.map(|(body, member)| (body.id, member.epoch))
+        .chain(unborn.map(|unborn| (unborn.body.id, unborn.epoch)))
 }
 
 /// The offer with only these bodies; joints and contacts of the others go.

@@ -6,7 +6,7 @@
 //! the usual rules), and it is born when nothing foreign can be near any more. Elsewhere it is born at once.
 
 use crate::view::BodyView;
-use domain::{Body, BodyId, Rect, RegionId, Tick};
+use domain::{Body, BodyId, Epoch, Rect, RegionId, Tick};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use wire::ClusterKey;
@@ -23,6 +23,8 @@ pub struct Ghost {
     pub since: Tick,
     /// Since when it was announced anywhere.
     pub first: Tick,
+    /// Its ownership; it rises when the announcement is handed over, as a body's does.
+    pub epoch: Epoch,
     /// Who has been told.
     pub audience: Vec<RegionId>,
 }

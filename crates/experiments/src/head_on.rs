@@ -12,8 +12,9 @@
 //! they meet. The first contact tells everything: a centralised run finds it at most one step of relative motion deep.
 //! The thesis does not say how large its spheres are nor where exactly they meet, so both are parameters.
 
+use crate::observation::{Observation, Sighting};
 use crate::variants::Variant;
-use domain::{Body, BodyForm, BodyId, Layout, Motion, Rect, Shape, TickLength};
+use domain::{Body, BodyForm, BodyId, Motion, Rect, Shape, TickLength};
 use glam::{DVec3, Vec3};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -22,8 +23,6 @@ use simulator::{SimError, Simulation};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
-
-use crate::observation::{Observation, Sighting};
 
 /// The sphere on region 0.
 pub(crate) const A: BodyId = BodyId(1);
@@ -66,12 +65,27 @@ impl Geometry {
 pub struct Conditions {
     /// Nominal speed of each sphere, m/s.
     pub speed: f64,
+    /// Each sphere is slower than that by a random part of this, m/s (the thesis: 1).
+    pub speed_spread: f64,
     /// One-way latency, milliseconds.
     pub latency_ms: f64,
     /// Target frame time, milliseconds.
     pub frame_ms: f64,
     /// Share of datagrams lost, 0 to 1.
     pub loss: f64,
+}
+
+impl Conditions {
+    /// All three factors at their tolerances, nothing lost.
+    pub fn at(tolerances: &Tolerances) -> Self {
+        Self {
+            speed: tolerances.speed,
+            speed_spread: 1.0,
+            latency_ms: tolerances.latency_ms,
+            frame_ms: tolerances.frame_ms,
+            loss: 0.0,
+        }
+    }
 }
 
 /// One run.
@@ -167,7 +181,8 @@ impl Encounter {
 
     fn plan(&self) -> Plan {
         let mut rng = Pcg64Mcg::seed_from_u64(self.seed);
-        let mut draw = || (self.conditions.speed - rng.random_range(0.0..1.0)).max(SLOWEST);
+        let Conditions { speed, speed_spread, .. } = self.conditions;
+        let mut draw = || (speed - speed_spread * rng.random_range(0.0..1.0)).max(SLOWEST);
         let (speed_a, speed_b) = (draw(), draw());
         let closing = speed_a + speed_b;
         let hop = (2.0 * self.conditions.frame_ms + self.conditions.latency_ms) * 1e-3;
@@ -259,5 +274,61 @@ fn verdict(penetration_m: f64, relative_speed: f64, step: TickLength) -> Verdict
         Verdict::Correct
     } else {
         Verdict::Late
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encounter(variant: Variant, seed: u64) -> Encounter {
+        let tolerances = Tolerances::default();
+        Encounter {
+            geometry: Geometry::LARGE,
+            tolerances,
+            conditions: Conditions::at(&tolerances),
+            variant,
+            seed,
+        }
+    }
+
+    /// 5.2.1: exactly one step of relative motion is still correct; the relative speed counts.
+    #[test]
+    fn late_is_deeper_than_one_step() {
+        let step = TickLength::default();
+        assert_eq!(verdict(-0.01, 60.0, step), Verdict::Correct);
+        assert_eq!(verdict(1.0, 60.0, step), Verdict::Correct);
+        assert_eq!(verdict(1.01, 60.0, step), Verdict::Late);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_record() {
+        for variant in [Variant::Thesis, Variant::Ours] {
+            let run = |seed| encounter(variant, seed).run().expect("sound");
+            assert_eq!(run(3), run(3));
+            assert_ne!(run(3), run(4));
+        }
+    }
+
+    /// AP-53: the sub-step phase of the contact is drawn evenly, or late collisions would hide between the steps.
+    #[test]
+    fn penetrations_of_a_control_run_fill_the_whole_step() {
+        let mut tenths = [0; 10];
+        for seed in 0..200 {
+            let record = encounter(Variant::Control, seed).run().expect("sound");
+            let steps = record.penetration_steps(TickLength::default());
+            assert!(steps <= 1.0, "{steps}");
+            tenths[(steps.max(0.0) * 10.0) as usize] += 1;
+        }
+        assert!(tenths.iter().all(|count| *count > 5), "{tenths:?}");
+    }
+
+    /// The spheres start with two owners and one of them moves over.
+    #[test]
+    fn one_sphere_migrates_before_they_meet() {
+        for seed in 0..20 {
+            let record = encounter(Variant::Ours, seed).run().expect("sound");
+            assert_eq!((record.migrations, record.verdict), (1, Verdict::Correct));
+        }
     }
 }

@@ -1,7 +1,43 @@
 //! Every published experiment, re-run and compared.
+//!
+//! ```text
+//!   list() ─► run(id) ─► Campaign: cells × runs ─► Encounter (simulator) ─► Record ─► Tally
+//!                                                                             │
+//!      results/<id>/  ◄── write_to ◄── ExperimentResult: rows, claims, tables, figures ◄┘
+//! ```
+//!
+//! [`run`] answers with an [`ExperimentResult`]: rows with the published values beside ours and claims that hold or do not. A claim that does
+//! not hold is a result, too: it says so with its numbers.
 
+mod aura_size;
+mod campaign;
+mod catalogue;
+mod control;
+mod factor;
+mod factor_claims;
+mod factor_figures;
+mod frame_density;
 mod head_on;
+mod loss;
+mod naive;
 mod observation;
+mod output;
+mod plot;
+pub mod published;
+mod result;
+mod rows;
+mod seeds;
+pub mod settings;
+mod table;
+mod tally;
 mod variants;
+
+pub use campaign::{Cell, Outcome, Part, run as run_cells};
+pub use catalogue::{list, run};
 pub use head_on::{Conditions, Encounter, Geometry, Record, Verdict};
-pub use variants::Variant;
+pub use result::{
+    Artefact, Claim, ExperimentError, ExperimentInfo, ExperimentResult, PUBLISHED_RUNS, RunOptions,
+};
+pub use table::Table;
+pub use tally::{Moments, Offence, Tally};
+pub use variants::{FRAME_DEVIATION, Variant};

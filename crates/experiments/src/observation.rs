@@ -112,3 +112,101 @@ impl Observation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::Epoch;
+    use glam::DVec3;
+    use wire::HandoverCause;
+
+    fn step(seen: &mut Observation, tick: u64, a: f64, b: f64) {
+        let at = |x| Motion::at(DVec3::new(x, 0.0, 0.0));
+        let bodies = [(A, at(a)), (B, at(b))];
+        seen.note(&Fact::Stepped {
+            tick: Tick(tick),
+            region: RegionId(1),
+            bodies: &bodies,
+        });
+    }
+
+    fn touch(seen: &mut Observation, tick: u64, depth_m: f64) {
+        seen.note(&Fact::Contact {
+            tick: Tick(tick),
+            region: RegionId(1),
+            a: A,
+            b: B,
+            depth_m,
+            relative_speed: 10.0,
+            restored: false,
+        });
+    }
+
+    fn depart(seen: &mut Observation, from: u32) {
+        seen.note(&Fact::Departed {
+            tick: Tick(1),
+            from: RegionId(from),
+            to: RegionId(1 - from),
+            handover: 1,
+            members: &[(A, Epoch(1))],
+            cause: HandoverCause::BoundaryTraversal,
+        });
+    }
+
+    #[test]
+    fn only_the_first_contact_counts() {
+        let mut seen = Observation::new(3.0);
+        step(&mut seen, 1, -1.5, 1.5);
+        touch(&mut seen, 2, 0.1);
+        touch(&mut seen, 9, 0.7);
+        assert_eq!(seen.contact().expect("met").penetration_m(1.0), 0.1);
+    }
+
+    /// The engine sees spheres whose centres have passed as less and less deep; along their path they are deeper.
+    #[test]
+    fn past_the_middle_is_deeper_not_shallower() {
+        let mut seen = Observation::new(3.0);
+        step(&mut seen, 1, 0.25, -0.25);
+        step(&mut seen, 2, 0.3, -0.3);
+        touch(&mut seen, 2, 1.5);
+        assert_eq!(seen.contact().expect("met").penetration_m(1.0), 2.5);
+    }
+
+    #[test]
+    fn spheres_that_have_passed_end_the_run() {
+        let mut seen = Observation::new(3.0);
+        step(&mut seen, 1, 1.0, -1.0);
+        assert!(!seen.is_over());
+        step(&mut seen, 2, 2.0, -2.0);
+        assert!(seen.is_over() && seen.contact().is_none());
+    }
+
+    /// AP-57: times thrashed = migrations away from the server of the collision (Fig. 5.42).
+    #[test]
+    fn thrash_is_counted_at_the_server_of_the_collision() {
+        let mut seen = Observation::new(3.0);
+        for from in [0, 1, 0] {
+            depart(&mut seen, from);
+        }
+        touch(&mut seen, 5, 0.0);
+        assert_eq!(seen.departures(), 3);
+        assert_eq!(seen.contact().expect("met").times_thrashed, 1);
+    }
+
+    /// received since the step before.
+    #[test]
+    fn a_sphere_that_has_just_come_over_is_noted() {
+        for (contact_tick, just) in [(6, true), (7, false)] {
+            let mut seen = Observation::new(3.0);
+            seen.note(&Fact::Arrived {
+                tick: Tick(5),
+                region: RegionId(1),
+                from: RegionId(0),
+                handover: 1,
+                members: &[(A, Epoch(1))],
+            });
+            touch(&mut seen, contact_tick, 0.0);
+            assert_eq!(seen.contact().expect("met").just_migrated, just);
+        }
+    }
+}

@@ -99,6 +99,7 @@ impl Variant {
     pub(crate) fn link_m(self, tolerances: &Tolerances) -> f64 {
         let options = self.options(&Conditions {
             speed: 0.0,
+            speed_spread: 0.0,
             latency_ms: 0.0,
             frame_ms: 0.0,
             loss: 0.0,

@@ -23,6 +23,8 @@ pub enum RegionEvent {
         tick: Tick,
         /// What.
         body: Body,
+        /// Its ownership: zero unless its announcement was handed over.
+        epoch: Epoch,
     },
     /// A cluster has left for another region after this tick.
     Departed {

@@ -4,7 +4,7 @@ use crate::catch_up::CatchUp;
 use crate::view::Seen;
 use crate::{MovedBody, RegionConfig, RegionEvent, RegionSnapshot};
 use boundary::{Arrival, AuraSize, Boundary, BoundaryEvent, Departure, HandoverMode};
-use domain::{Body, BodyId, Cluster, Joint, Motion, RegionId, RegionMapError, SimTime, Tick};
+use domain::{Body, BodyId, Cluster, Epoch, Joint, Motion, RegionId, RegionMapError, SimTime, Tick};
 use glam::{DVec3, Vec3};
 use std::collections::VecDeque;
 use thiserror::Error;
@@ -91,11 +91,10 @@ impl Region {
 
     // ── commands ───────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// Gives the region a body of the scene's start.
-    pub fn place(&mut self, body: &Body) -> Result<(), RegionError> {
+    /// Gives the region a body of the scene's start; returns its epoch.
+    pub fn place(&mut self, body: &Body) -> Result<Epoch, RegionError> {
         self.world.spawn(body)?;
-        self.boundary.adopt(self.tick, body.id);
-        Ok(())
+        Ok(self.boundary.adopt(self.tick, body.id))
     }
 
     /// Ties two bodies of the region.
@@ -117,10 +116,11 @@ impl Region {
     }
 
     fn bear(&mut self, body: &Body) -> Result<(), RegionError> {
-        self.place(body)?;
+        let epoch = self.place(body)?;
         self.events.push_back(RegionEvent::Born {
             tick: self.tick,
             body: body.clone(),
+            epoch,
         });
         Ok(())
     }

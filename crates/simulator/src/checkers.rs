@@ -286,6 +286,7 @@ mod tests {
                     tick: Tick(0),
                     region: RegionId(region as u32),
                     body: *body,
+                    epoch: domain::Epoch(0),
                     form: &form,
                     motion,
                 };

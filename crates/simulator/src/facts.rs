@@ -26,6 +26,8 @@ pub enum Fact<'a> {
         region: RegionId,
         /// Its name.
         body: BodyId,
+        /// Its first ownership: zero unless the announcement of its spawn was handed over.
+        epoch: Epoch,
         /// Its shape and material.
         form: &'a BodyForm,
         /// Where it starts.

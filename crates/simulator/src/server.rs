@@ -72,6 +72,13 @@ impl Server {
         self.config.id
     }
 
+    /// Opens the channels to all neighbours, so that the first aura does not wait for a greeting.
+    pub fn greet_neighbours(&mut self) {
+        for peer in self.config.map.neighbours(self.id()).to_vec() {
+            self.channel(peer);
+        }
+    }
+
     /// The channel to a peer, opened when first needed.
     pub fn channel(&mut self, peer: RegionId) -> &mut Channel {
         let (me, config, incarnation) = (self.id(), self.channel_config, self.incarnation);

@@ -28,6 +28,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// A crashed or cut-off server needs this long after it is back until tolerances hold again, seconds.
 const AFTERMATH_SECS: f64 = 3.0;
+/// A run lasts at least this much longer than its last fault, seconds.
+const RECOVERY_SECS: f64 = 1.0;
 /// Snapshots are taken this often if a server is to crash.
 const DEFAULT_SNAPSHOT_TICKS: u64 = 30;
 /// Everything under way arrives within this time after the last tick, or the network is broken for good.
@@ -88,7 +90,7 @@ impl Simulation {
     pub fn new(scene: &Scene, options: &SimOptions) -> Result<Self, SimError> {
         let map = region_map(scene, options)?;
         let seed = options.seed.unwrap_or(scene.seed);
-        let seconds = options.seconds.unwrap_or(scene.seconds);
+        let seconds = duration(scene, options);
         check_faults(&options.faults, map.len())?;
         let boundary = boundary_config(scene, options);
         let servers = servers(scene, options, &map, boundary, seed)?;
@@ -138,6 +140,7 @@ impl Simulation {
                 tick: Tick::ZERO,
                 region,
                 body: body.id,
+                epoch: Epoch(0),
                 form: &body.form,
                 motion: &body.motion,
             });
@@ -392,16 +395,16 @@ impl Simulation {
 
     fn tell_event(&mut self, region: RegionId, event: RegionEvent) {
         match event {
-            RegionEvent::Born { tick, body } => self.tell(&Fact::Born {
+            RegionEvent::Born { tick, body, epoch } => self.tell(&Fact::Born {
                 tick,
                 region,
                 body: body.id,
+                epoch,
                 form: &body.form,
                 motion: &body.motion,
             }),
             RegionEvent::Departed { tick, to, handover, cause, members } => {
                 let members = pairs(&members);
-                if std::env::var("DBG").is_ok() { eprintln!("{tick} {region}->{to} {cause:?} {:?}", members.iter().map(|m| m.0.0).collect::<Vec<_>>()); }
                 self.tell(&Fact::Departed {
                     tick,
                     from: region,
@@ -637,6 +640,12 @@ fn boundary_config(scene: &Scene, options: &SimOptions) -> BoundaryConfig {
     }
 }
 
+/// A run goes on until everyone has come back from the last fault: only then can it be judged.
+fn duration(scene: &Scene, options: &SimOptions) -> f64 {
+    let recovered = options.faults.iter().map(|fault| fault.window().1 + RECOVERY_SECS);
+    recovered.fold(options.seconds.unwrap_or(scene.seconds), f64::max)
+}
+
 fn check_faults(faults: &[Fault], servers: usize) -> Result<(), SimError> {
     for fault in faults {
         if let Some(region) = fault.regions().into_iter().find(|r| r.0 as usize >= servers) {
@@ -692,7 +701,9 @@ fn servers(
                 },
                 rng,
             };
-            Ok(Server::new(config.clone(), Region::new(config)?, pace))
+            let mut server = Server::new(config.clone(), Region::new(config)?, pace);
+            server.greet_neighbours();
+            Ok(server)
         })
         .collect()
 }

@@ -214,6 +214,7 @@ impl Offer {
         ascending("unborn", self.unborn.iter().map(|unborn| unborn.body.id))?;
         each("unborn", &self.unborn, |unborn| {
             tick("since", unborn.since)?;
+            epoch("epoch", unborn.epoch)?;
             body(&unborn.body).map_err(|e| e.within("body"))
         })
     }

@@ -174,4 +174,6 @@ pub struct Unborn {
     pub body: Body,
     /// Since when it is announced.
     pub since: Tick,
+    /// Its ownership under the new owner: a spawn can be doubled just as a body can.
+    pub epoch: Epoch,
 }

@@ -38,6 +38,7 @@ pub(crate) fn write_offer(out: &mut Vec<u8>, offer: &Offer) {
     let mut bodies = BodyWriter::default();
     for unborn in &offer.unborn {
         put_varint(out, unborn.since.0);
+        put_varint(out, unborn.epoch.0.into());
         bodies.write(out, &unborn.body);
     }
 }
@@ -50,10 +51,11 @@ pub(crate) fn read_offer(reader: &mut Reader<'_>) -> Result<Offer, Malformed> {
         cause: read_cause(reader)?,
         members: read_list(reader, "members", 2, read_member)?,
         cluster: read_cluster(reader)?,
-        unborn: read_list(reader, "unborn", 1 + BODY_MIN_BYTES, |r| {
+        unborn: read_list(reader, "unborn", 2 + BODY_MIN_BYTES, |r| {
             let since = Tick(r.varint("unborn since")?);
+            let epoch = Epoch(r.varint_u32("unborn epoch")?);
             let body = bodies.read(r)?;
-            Ok(Unborn { body, since })
+            Ok(Unborn { body, since, epoch })
         })?,
     })
 }

@@ -171,9 +171,10 @@ impl Ledger {
                 tick,
                 region,
                 body,
+                epoch,
                 motion,
                 ..
-            } => self.bear(tick, region, body, motion),
+            } => self.bear(tick, region, (body, epoch), motion),
             Fact::Removed { tick, region, body } => {
                 if self.holder(body) == Some(Holder::Owned(region)) {
                     self.hold(body, Holder::Gone(region, tick));
@@ -235,14 +236,14 @@ impl Ledger {
         }
     }
 
-    fn bear(&mut self, tick: Tick, region: RegionId, body: BodyId, motion: &Motion) {
+    fn bear(&mut self, tick: Tick, region: RegionId, (body, epoch): (BodyId, Epoch), motion: &Motion) {
         match self.holder(body) {
             None => {
                 self.slots.insert(body, self.entries.len());
                 self.entries.push(Entry {
                     // Nobody owns it for a moment, so that `hold` has nothing to take away.
                     holder: Holder::Adrift(region),
-                    epoch: Epoch(0),
+                    epoch,
                     motion: *motion,
                     tick,
                     fresh: true,
@@ -256,7 +257,7 @@ impl Ledger {
         }
         let entry = &mut self.entries[self.slots[&body]];
         (entry.tick, entry.motion) = (tick, *motion);
-        (entry.epoch, entry.fresh) = (Epoch(0), true);
+        (entry.epoch, entry.fresh) = (epoch, true);
         self.hold(body, Holder::Owned(region));
     }
 

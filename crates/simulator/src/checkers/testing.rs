@@ -100,6 +100,7 @@ impl History {
             tick: Tick(tick),
             region: RegionId(region),
             body: BodyId(body),
+            epoch: Epoch(0),
             form: &BodyForm::of(Shape::Sphere { radius: 0.5 }),
             motion: &motion,
         })

@@ -139,6 +139,7 @@ pub fn sample_offer() -> Offer {
         unborn: vec![Unborn {
             body: sample_body(40, Shape::Sphere { radius: 0.5 }),
             since: Tick(598),
+            epoch: Epoch(2),
         }],
     }
 }
@@ -484,11 +485,11 @@ pub fn offers() -> impl Strategy<Value = Offer> {
         epoch,
         projecting_since: since.map(Tick),
     });
-    let unborn = (bodies(0), numbers()).prop_map(|(bodies, since)| {
+    let unborn = (bodies(0), numbers(), epochs()).prop_map(|(bodies, since, epoch)| {
         let since = Tick(since);
         bodies
             .into_iter()
-            .map(|body| Unborn { body, since })
+            .map(|body| Unborn { body, since, epoch })
             .collect()
     });
     (

@@ -1,0 +1,98 @@
+//! All experiments by name.
+
+use crate::result::{ExperimentError, ExperimentInfo, ExperimentResult, RunOptions};
+use crate::settings::{FRAME_TIMES, LATENCIES, SPEEDS};
+use crate::{control, factor, loss, naive};
+
+const ALL: &[ExperimentInfo] = &[
+    ExperimentInfo {
+        id: "ap-control",
+        title: "Aura Projection: control run on one server (E7)",
+        what: "Two spheres head-on at 1 to 64 m/s on one server: how deep are they when the engine notices?",
+    },
+    ExperimentInfo {
+        id: "ap-speed",
+        title: "Aura Projection: speed against its tolerance (E8)",
+        what: "Two spheres head-on over a border, faster and faster, for tolerances of 16, 32 and 48 m/s.",
+    },
+    ExperimentInfo {
+        id: "ap-latency",
+        title: "Aura Projection: latency against its tolerance (E9)",
+        what: "Two spheres head-on over a border with more and more latency, for tolerances of 2, 8 and 16 ms.",
+    },
+    ExperimentInfo {
+        id: "ap-frame-time",
+        title: "Aura Projection: frame time against its tolerance, and thrashing (E10, E11)",
+        what: "Two spheres head-on over a border with longer and longer frames, for tolerances of 8.33, 15, 32 and 33.33 ms.",
+    },
+    ExperimentInfo {
+        id: "ap-loss",
+        title: "Aura Projection: packet loss (E12)",
+        what: "Two spheres head-on over a border, everything at its tolerance, 0 to 20 % of the packets lost.",
+    },
+    ExperimentInfo {
+        id: "ap-naive",
+        title: "The naive baseline on E8's speeds",
+        what: "The same encounters with ownership by centre and no auras.",
+    },
+];
+
+/// All experiments, in the order of the thesis.
+pub fn list() -> &'static [ExperimentInfo] {
+    ALL
+}
+
+/// Runs the experiment of this name; `progress` hears the share that is done, 0 to 1.
+pub fn run(
+    id: &str,
+    options: &RunOptions,
+    progress: &mut dyn FnMut(f64),
+) -> Result<ExperimentResult, ExperimentError> {
+    let info = find(id)?;
+    if options.runs == Some(0) {
+        return Err(ExperimentError::NoRuns);
+    }
+    match info.id {
+        "ap-control" => control::run(info, options, progress),
+        "ap-speed" => factor::run(info, &SPEEDS, options, progress),
+        "ap-latency" => factor::run(info, &LATENCIES, options, progress),
+        "ap-frame-time" => factor::run(info, &FRAME_TIMES, options, progress),
+        "ap-loss" => loss::run(info, options, progress),
+        "ap-naive" => naive::run(info, options, progress),
+        other => unreachable!("{other} is listed but has no code"),
+    }
+}
+
+fn find(id: &str) -> Result<&'static ExperimentInfo, ExperimentError> {
+    if let Some(info) = ALL.iter().find(|info| info.id == id) {
+        return Ok(info);
+    }
+    let nearest = ALL
+        .iter()
+        .min_by_key(|info| strsim::damerau_levenshtein(info.id, id))
+        .expect("there are experiments");
+    Err(ExperimentError::Unknown {
+        id: id.into(),
+        nearest: nearest.id,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_name_is_answered_with_the_nearest() {
+        let error = run("ap-latncy", &RunOptions::default(), &mut |_| {}).expect_err("unknown");
+        assert_eq!(error.to_string(), "there is no experiment 'ap-latncy'; did you mean 'ap-latency'?");
+    }
+
+    #[test]
+    fn no_runs_is_an_error() {
+        let options = RunOptions {
+            runs: Some(0),
+            ..RunOptions::default()
+        };
+        assert!(matches!(run("ap-speed", &options, &mut |_| {}), Err(ExperimentError::NoRuns)));
+    }
+}

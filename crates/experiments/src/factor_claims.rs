@@ -1,0 +1,227 @@
+//! What E8 to E11 must show.
+
+use crate::campaign::{Outcome, Part};
+use crate::head_on::Geometry;
+use crate::plot;
+use crate::result::{Claim, ExperimentResult, PUBLISHED_RUNS, RunOptions};
+use crate::rows;
+use crate::settings::{Factor, Setting, thesis_aura};
+use crate::tally::Tally;
+use crate::variants::Variant;
+use domain::TickLength;
+
+/// All claims about late, missed and thrashed runs.
+pub(crate) fn all(settings: &[Setting], outcomes: &[Outcome], options: &RunOptions) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    if !options.quick {
+        claims.push(full_grids(settings, outcomes));
+    }
+    claims.extend(thesis_from_three_steps(outcomes));
+    claims.push(ours_within_tolerance(outcomes));
+    if outcomes.iter().any(|outcome| outcome.cell.part == Part::EveryHop) {
+        claims.push(ours_at_every_hop_count(outcomes));
+    }
+    if !options.quick {
+        claims.extend(settings.iter().flat_map(|setting| late_beyond(setting, outcomes)));
+    }
+    claims
+}
+
+fn full_grids(settings: &[Setting], outcomes: &[Outcome]) -> Claim {
+    let full = settings.iter().all(|setting| {
+        [Variant::Thesis, Variant::Ours].iter().all(|variant| {
+            let runs: u32 = outcomes
+                .iter()
+                .filter(|outcome| {
+                    let cell = &outcome.cell;
+                    cell.part == Part::Grid
+                        && cell.setting == *setting
+                        && cell.variant == *variant
+                        && cell.geometry == Geometry::LARGE
+                })
+                .map(|outcome| outcome.tally.runs)
+                .sum();
+            runs as usize >= setting.grid().len() * PUBLISHED_RUNS as usize
+        })
+    });
+    let points: Vec<String> = settings
+        .iter()
+        .map(|setting| format!("{}: {} points", setting.label(), setting.grid().len()))
+        .collect();
+    Claim::new(
+        "AP-54",
+        "every tolerance setting is run on the thesis's full grid, 50 runs per point",
+        full,
+        points.join(", "),
+    )
+}
+
+/// AP-55, thesis size: n of three or more, frames exactly within the tolerance.
+fn thesis_from_three_steps(outcomes: &[Outcome]) -> Option<Claim> {
+    let tallies: Vec<&Tally> = outcomes
+        .iter()
+        .filter(|outcome| {
+            let cell = &outcome.cell;
+            cell.variant == Variant::ThesisExact && cell.is_below() && cell.setting.hop_steps() >= 3
+        })
+        .map(|outcome| &outcome.tally)
+        .collect();
+    if tallies.is_empty() {
+        return None;
+    }
+    let sum = Tally::sum(tallies);
+    Some(Claim::new(
+        "AP-55",
+        "thesis aura size, n >= 3, frames exactly within the tolerance: no late and no missed collision within the tolerance",
+        sum.late + sum.missed == 0 && sum.n() > 0,
+        format!("{} late, {} missed of {} ({} thrashed apart)", sum.late, sum.missed, sum.n(), sum.thrashed),
+    ))
+}
+
+fn ours_within_tolerance(outcomes: &[Outcome]) -> Claim {
+    let within = outcomes.iter().filter(|outcome| {
+        let cell = &outcome.cell;
+        cell.part == Part::Grid && cell.variant == Variant::Ours && cell.is_below()
+    });
+    never_wrong("our rules: no late, no missed and no thrashed run within the tolerance, at any grid point", within)
+}
+
+fn ours_at_every_hop_count(outcomes: &[Outcome]) -> Claim {
+    let cells = outcomes
+        .iter()
+        .filter(|outcome| outcome.cell.part == Part::EveryHop && outcome.cell.variant == Variant::Ours);
+    never_wrong("our rules: no late, no missed and no thrashed run at any n from 1 to 5, everything exactly at its tolerance", cells)
+}
+
+fn never_wrong<'a>(text: &str, outcomes: impl Iterator<Item = &'a Outcome> + Clone) -> Claim {
+    let sum = Tally::sum(outcomes.clone().map(|outcome| &outcome.tally));
+    let mut measured = format!(
+        "{} late, {} missed, {} thrashed in {} runs; worst penetration {:.3} steps",
+        sum.late, sum.missed, sum.thrashed, sum.runs, sum.penetration.most
+    );
+    for Outcome { cell, tally } in outcomes.filter(|outcome| outcome.tally.wrong() > 0).take(5) {
+        let seeds: Vec<String> = tally.offences.iter().map(|offence| offence.seed.to_string()).collect();
+        measured += &format!(
+            "; {} tolerance {} at {}, {}: encounter seeds {}",
+            cell.setting.factor.name(),
+            cell.setting.label(),
+            rows::round(cell.value),
+            cell.geometry.name(),
+            seeds.join(" ")
+        );
+    }
+    Claim::new("AP-55", text, sum.wrong() == 0 && sum.runs > 0, measured)
+}
+
+/// Up to this value the thesis's aura covers the factor: rounding up to whole steps leaves room.
+pub(crate) fn predicted_threshold(setting: &Setting) -> f64 {
+    let tolerances = setting.tolerances();
+    let hop_ms = thesis_aura(&tolerances).hop_steps as f64 * TickLength::default().as_secs() * 1e3;
+    match setting.factor {
+        Factor::Latency => hop_ms - 2.0 * tolerances.frame_ms,
+        Factor::FrameTime => (hop_ms - tolerances.latency_ms) / 2.0,
+        Factor::Speed | Factor::Loss => setting.tolerance,
+    }
+}
+
+/// The lowest value beyond the tolerance with a late or missed collision, and their share there.
+pub(crate) fn first_late(setting: &Setting, outcomes: &[Outcome], variant: Variant) -> Option<(f64, String)> {
+    outcomes
+        .iter()
+        .filter(|outcome| {
+            let cell = &outcome.cell;
+            cell.setting == *setting
+                && cell.variant == variant
+                && cell.geometry == Geometry::LARGE
+                && !cell.is_below()
+                && outcome.tally.late + outcome.tally.missed > 0
+        })
+        .min_by(|one, two| one.cell.value.total_cmp(&two.cell.value))
+        .map(|outcome| {
+            let tally = &outcome.tally;
+            let wrong = tally.late + tally.missed;
+            (outcome.cell.value, format!("{wrong} of {}", tally.n()))
+        })
+}
+
+fn late_beyond(setting: &Setting, outcomes: &[Outcome]) -> Vec<Claim> {
+    let on_grid = |value: f64| value <= 2.0 * setting.tolerance + 1e-9;
+    let claim = |variant: Variant| {
+        let first = first_late(setting, outcomes, variant);
+        let predicted = predicted_threshold(setting);
+        let unit = setting.factor.unit();
+        let measured = match &first {
+            Some((value, share)) => {
+                let place = if on_grid(*value) { "on the thesis's grid" } else { "beyond the thesis's grid" };
+                format!(
+                    "first at {} {unit} ({share}), {place}; the thesis's formula covers {predicted:.2} {unit}",
+                    rows::round(*value)
+                )
+            }
+            None => format!("none found up to {} {unit}", last_tried(setting, outcomes, variant)),
+        };
+        let text = format!(
+            "{} tolerance {}, {}: beyond the aura's real threshold collisions are late",
+            setting.factor.name(),
+            setting.label(),
+            variant.name()
+        );
+        Claim::new("AP-56", text, first.is_some(), measured)
+    };
+    [Variant::Thesis, Variant::Ours].map(claim).to_vec()
+}
+
+fn last_tried(setting: &Setting, outcomes: &[Outcome], variant: Variant) -> f64 {
+    let values = outcomes
+        .iter()
+        .filter(|outcome| outcome.cell.setting == *setting && outcome.cell.variant == variant)
+        .map(|outcome| outcome.cell.value);
+    rows::round(values.fold(0.0, f64::max))
+}
+
+/// E11: how often pairs thrash in the experiment with the longest frames (Fig. 5.42).
+pub(crate) fn add_thrash_histogram(result: &mut ExperimentResult, outcomes: &[Outcome]) {
+    let tallies = outcomes.iter().filter(|outcome| {
+        let cell = &outcome.cell;
+        cell.part == Part::Grid
+            && cell.setting.tolerance == 32.0
+            && cell.variant == Variant::Thesis
+            && cell.geometry == Geometry::LARGE
+    });
+    let sum = Tally::sum(tallies.map(|outcome| &outcome.tally));
+    let bars: Vec<(u32, u32)> = sum.times_thrashed.iter().map(|(times, runs)| (*times, *runs)).collect();
+    let mode = bars.iter().max_by_key(|(times, runs)| (*runs, std::cmp::Reverse(*times))).map(|bar| bar.0);
+    let most = bars.iter().map(|(times, runs)| format!("{times}: {runs}")).collect::<Vec<_>>().join(", ");
+    result.claims.push(Claim::new(
+        "AP-57",
+        "most pairs that thrash do so once (mode of Fig. 5.42 is 1)",
+        mode == Some(1),
+        format!(
+            "runs by times thrashed: {most}; {} of the {} thrashed runs were also late or missed",
+            sum.thrashed_wrong, sum.thrashed
+        ),
+    ));
+    result.add_figure(
+        "thrash-histogram.svg",
+        "How often a pair left the server on which it finally met, frame-time tolerance 32 ms, as in Fig. 5.42.",
+        plot::histogram("Thrashing, frame-time tolerance 32 ms", "times thrashed", "runs", &bars),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{FRAME_TIMES, LATENCIES, SPEEDS};
+
+    /// A-1, digest 2.2: the thresholds the thesis predicts follow from a step of 1/60 s.
+    #[test]
+    fn predicted_thresholds_are_those_of_the_thesis() {
+        let thresholds: Vec<f64> = SPEEDS
+            .iter()
+            .chain(&LATENCIES)
+            .chain(&FRAME_TIMES)
+            .map(|setting| (predicted_threshold(setting) * 100.0).round() / 100.0)
+            .collect();
+        assert_eq!(thresholds, [16.0, 32.0, 48.0, 3.33, 20.0, 20.0, 15.67, 15.67, 32.33, 40.67]);
+    }
+}

@@ -1,0 +1,215 @@
+//! Plots as SVG text. The fonts are the viewer's own: nothing is read from the machine.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use std::ops::Range;
+
+const SIZE: (u32, u32) = (760, 440);
+
+/// The colour of each set of rules, the same in all figures.
+pub(crate) const THESIS: RGBColor = RGBColor(200, 80, 20);
+pub(crate) const OURS: RGBColor = RGBColor(20, 90, 170);
+pub(crate) const THIRD: RGBColor = RGBColor(90, 140, 60);
+const FAINT: RGBColor = RGBColor(140, 140, 140);
+
+/// One line of a chart.
+pub(crate) struct Line {
+    pub name: String,
+    pub colour: RGBColor,
+    pub points: Vec<(f64, f64)>,
+    pub style: LineStyle,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum LineStyle {
+    /// A line with a dot per point.
+    Dotted,
+    /// A line alone.
+    Plain,
+    /// A thin line without an entry in the legend.
+    Edge,
+}
+
+/// A chart before it is drawn.
+pub(crate) struct Chart {
+    pub title: String,
+    pub x_label: String,
+    pub y_label: String,
+    /// Values of x to be marked by a vertical line with its meaning.
+    pub marks: Vec<(f64, String)>,
+    /// A value of y to be marked by a horizontal line.
+    pub limit: Option<f64>,
+    /// The largest y that must be visible.
+    pub y_least_top: f64,
+    pub lines: Vec<Line>,
+}
+
+impl Chart {
+    /// Draws it.
+    pub fn svg(&self) -> String {
+        let mut text = String::new();
+        {
+            let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+            self.draw(&root).expect("drawing into memory cannot fail");
+            root.present().expect("drawing into memory cannot fail");
+        }
+        text
+    }
+
+    fn draw<DB: DrawingBackend>(&self, root: &DrawingArea<DB, Shift>) -> Drawn<DB> {
+        root.fill(&WHITE)?;
+        let (xs, ys) = (self.x_range(), self.y_range());
+        let mut chart = ChartBuilder::on(root)
+            .caption(&self.title, ("sans-serif", 18))
+            .margin(12)
+            .x_label_area_size(42)
+            .y_label_area_size(54)
+            .build_cartesian_2d(xs.clone(), ys.clone())?;
+        chart
+            .configure_mesh()
+            .x_desc(&self.x_label)
+            .y_desc(&self.y_label)
+            .light_line_style(WHITE)
+            .bold_line_style(BLACK.mix(0.08))
+            .label_style(("sans-serif", 13))
+            .axis_desc_style(("sans-serif", 14))
+            .draw()?;
+        if let Some(limit) = self.limit {
+            chart.draw_series([PathElement::new(vec![(xs.start, limit), (xs.end, limit)], BLACK.mix(0.5))])?;
+        }
+        for (x, meaning) in &self.marks {
+            let ends = vec![(*x, ys.start), (*x, ys.end)];
+            let drawn = chart.draw_series(DashedLineSeries::new(ends, 5, 4, FAINT.stroke_width(1)))?;
+            if !meaning.is_empty() {
+                drawn
+                    .label(meaning)
+                    .legend(|(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], FAINT.stroke_width(1)));
+            }
+        }
+        for line in &self.lines {
+            let colour = line.colour;
+            let width = if line.style == LineStyle::Edge { 1 } else { 2 };
+            let style = if line.style == LineStyle::Edge { colour.mix(0.45) } else { colour.to_rgba() };
+            let drawn = chart.draw_series(LineSeries::new(line.points.iter().copied(), style.stroke_width(width)))?;
+            if line.style != LineStyle::Edge {
+                drawn
+                    .label(&line.name)
+                    .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], colour.stroke_width(2)));
+            }
+            if line.style == LineStyle::Dotted {
+                chart.draw_series(line.points.iter().map(|point| Circle::new(*point, 2, colour.filled())))?;
+            }
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperLeft)
+            .background_style(WHITE.mix(0.85))
+            .border_style(BLACK.mix(0.2))
+            .label_font(("sans-serif", 13))
+            .draw()?;
+        Ok(())
+    }
+
+    fn x_range(&self) -> Range<f64> {
+        let values = self.lines.iter().flat_map(|line| line.points.iter().map(|point| point.0));
+        let (least, most) = ends(values);
+        if most > least { least..most } else { least..least + 1.0 }
+    }
+
+    fn y_range(&self) -> Range<f64> {
+        let values = self.lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
+        let (least, most) = ends(values.chain(self.limit));
+        let top = most.max(self.y_least_top);
+        // Room for the legend above the lines.
+        least.min(0.0)..top + 0.12 * (top - least.min(0.0))
+    }
+}
+
+type Drawn<DB> = Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
+
+fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (least, most) = values.fold((f64::MAX, f64::MIN), |(l, m), value| (l.min(value), m.max(value)));
+    if least > most { (0.0, 1.0) } else { (least, most) }
+}
+
+/// A bar chart of counts by whole numbers.
+pub(crate) fn histogram(title: &str, x_label: &str, y_label: &str, bars: &[(u32, u32)]) -> String {
+    let most = bars.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
+    let last = bars.iter().map(|(value, _)| *value).max().unwrap_or(1);
+    let mut text = String::new();
+    let draw = |root: &DrawingArea<SVGBackend<'_>, Shift>| -> Drawn<SVGBackend<'_>> {
+        root.fill(&WHITE)?;
+        let mut chart = ChartBuilder::on(root)
+            .caption(title, ("sans-serif", 18))
+            .margin(12)
+            .x_label_area_size(42)
+            .y_label_area_size(54)
+            .build_cartesian_2d(-0.5..f64::from(last) + 0.5, 0.0..f64::from(most) * 1.08)?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .x_desc(x_label)
+            .y_desc(y_label)
+            .x_labels(last as usize + 1)
+            .x_label_formatter(&|value| format!("{value:.0}"))
+            .light_line_style(WHITE)
+            .bold_line_style(BLACK.mix(0.08))
+            .label_style(("sans-serif", 13))
+            .axis_desc_style(("sans-serif", 14))
+            .draw()?;
+        chart.draw_series(bars.iter().map(|(value, count)| {
+            let middle = f64::from(*value);
+            let corners = [(middle - 0.4, 0.0), (middle + 0.4, f64::from(*count))];
+            Rectangle::new(corners, THESIS.mix(0.8).filled())
+        }))?;
+        root.present()
+    };
+    {
+        let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+        draw(&root).expect("drawing into memory cannot fail");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_is_svg_with_its_words_in_it() {
+        let svg = Chart {
+            title: "Late collisions".into(),
+            x_label: "speed, m/s".into(),
+            y_label: "late, %".into(),
+            marks: vec![(2.0, "tolerance".into())],
+            limit: Some(1.0),
+            y_least_top: 10.0,
+            lines: vec![Line {
+                name: "ours".into(),
+                colour: OURS,
+                points: vec![(1.0, 0.0), (2.0, 0.0), (3.0, 4.0)],
+                style: LineStyle::Dotted,
+            }],
+        }
+        .svg();
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+        for word in ["Late collisions", "speed, m/s", "late, %", "tolerance", "ours"] {
+            assert!(svg.contains(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn nothing_to_show_is_still_a_picture() {
+        assert!(histogram("t", "x", "y", &[]).contains("</svg>"));
+        let empty = Chart {
+            title: String::new(),
+            x_label: String::new(),
+            y_label: String::new(),
+            marks: Vec::new(),
+            limit: None,
+            y_least_top: 1.0,
+            lines: Vec::new(),
+        };
+        assert!(empty.svg().contains("</svg>"));
+    }
+}
