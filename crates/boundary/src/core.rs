@@ -5,7 +5,7 @@ use crate::aura_collision::{Call, strongest_call};
 use crate::boundary_traversal::{destination, island};
 use crate::buffers::Buffers;
 use crate::cluster::ClusterFinder;
-use crate::config::{BoundaryConfig, Policy};
+use crate::config::{AuraSize, BoundaryConfig, Policy};
 use crate::geometry::AuraGeometry;
 use crate::handover::{Arrival, HandoverLedger};
 use crate::lifecycle::{LifeState, Transition, change};
@@ -267,7 +267,9 @@ impl Boundary {
     fn handle(&mut self, tick: Tick, from: RegionId, message: Message) {
         match message {
             Message::AuraUpsert(upsert) => self.hear_of(from, &upsert),
-            Message::AuraDelete(delete) => {
+            Message::AuraDelete(mut delete) => {
+                // The thesis's deletes do not say where the body went.
+                delete.moved_to = delete.moved_to.filter(|_| self.config.aura == AuraSize::Safe);
                 self.remote.delete(&delete, self.me, self.patience_ticks());
             }
             Message::Offer(offer) => self.receive(Arrival { from, offer }),
@@ -483,7 +485,7 @@ impl Boundary {
             epoch: track.epoch.next(),
             projecting_since: track.since,
         };
-        if self.config.policy == Policy::Aura {
+        if self.config.policy == Policy::Aura && self.config.aura == AuraSize::Safe {
             self.remember_in_flight(tick, to, view, &track, member.epoch);
         }
         member

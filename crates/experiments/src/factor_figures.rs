@@ -60,7 +60,7 @@ fn chart(setting: &Setting, what: &str, y_label: &str) -> Chart {
     let predicted = predicted_threshold(setting);
     let mut marks = vec![(setting.tolerance, "tolerance".to_string())];
     if predicted > setting.tolerance && setting.factor != Factor::Speed && predicted < 2.0 * setting.tolerance {
-        marks.push((predicted, "covered by the thesis's aura".into()));
+        marks.push((predicted, "thesis's aura covers this".into()));
     }
     Chart {
         title: format!("{what}, {} tolerance {}", setting.factor.name().to_lowercase(), setting.label()),
@@ -74,7 +74,7 @@ fn chart(setting: &Setting, what: &str, y_label: &str) -> Chart {
 }
 
 fn late(setting: &Setting, outcomes: &[Outcome]) -> Chart {
-    let mut chart = chart(setting, "Late collisions", "late, % of runs that did not thrash");
+    let mut chart = chart(setting, "Late collisions", "late, % of N");
     for (variant, colour) in RULES {
         let points = points(setting, outcomes, variant)
             .filter(|(_, tally)| tally.n() > 0)
@@ -89,7 +89,7 @@ fn late(setting: &Setting, outcomes: &[Outcome]) -> Chart {
     let thrashed = points(setting, outcomes, Variant::Thesis)
         .map(|(value, tally)| (value, percent(tally.thrashed, tally.runs)));
     chart.lines.push(Line {
-        name: "thesis: thrashed, % of all runs".into(),
+        name: "thesis: thrashed, % of all".into(),
         colour: crate::plot::THIRD,
         points: thrashed.collect(),
         style: LineStyle::Plain,
@@ -104,7 +104,7 @@ fn penetration(setting: &Setting, outcomes: &[Outcome]) -> Chart {
     for (variant, colour) in RULES {
         let found = points(setting, outcomes, variant).filter(|(_, tally)| tally.penetration.count() > 0);
         let line = |deviations: f64, style| Line {
-            name: variant.name().into(),
+            name: format!("{}, mean (thin: ± 2 sd)", variant.name()),
             colour,
             points: found
                 .clone()

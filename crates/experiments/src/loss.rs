@@ -169,7 +169,7 @@ fn chart(title: &str, y_label: &str) -> Chart {
 }
 
 fn late(outcomes: &[Outcome]) -> String {
-    let mut chart = chart("Late collisions under packet loss", "late, % of runs that did not thrash");
+    let mut chart = chart("Late collisions under packet loss", "late, % of N");
     for (variant, colour) in RULES {
         let points = at(outcomes, variant, Geometry::LARGE);
         chart.lines.push(Line {
@@ -188,7 +188,7 @@ fn penetration(outcomes: &[Outcome]) -> String {
     chart.y_least_top = 1.2;
     for (variant, colour) in [RULES[0], RULES[2]] {
         let line = |deviations: f64, style| Line {
-            name: variant.name().into(),
+            name: format!("{}, mean (thin: ± 2 sd)", variant.name()),
             colour,
             points: at(outcomes, variant, Geometry::LARGE)
                 .map(|(loss, tally)| (loss, tally.penetration.mean() + deviations * tally.penetration.deviation()))

@@ -4,7 +4,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::ops::Range;
 
-const SIZE: (u32, u32) = (760, 440);
+const SIZE: (u32, u32) = (900, 420);
+const LEGEND_WIDTH: u32 = 200;
 
 /// The colour of each set of rules, the same in all figures.
 pub(crate) const THESIS: RGBColor = RGBColor(200, 80, 20);
@@ -58,8 +59,9 @@ impl Chart {
 
     fn draw<DB: DrawingBackend>(&self, root: &DrawingArea<DB, Shift>) -> Drawn<DB> {
         root.fill(&WHITE)?;
+        let (field, margin) = root.split_horizontally(SIZE.0 - LEGEND_WIDTH);
         let (xs, ys) = (self.x_range(), self.y_range());
-        let mut chart = ChartBuilder::on(root)
+        let mut chart = ChartBuilder::on(&field)
             .caption(&self.title, ("sans-serif", 18))
             .margin(12)
             .x_label_area_size(42)
@@ -69,6 +71,8 @@ impl Chart {
             .configure_mesh()
             .x_desc(&self.x_label)
             .y_desc(&self.y_label)
+            .x_label_formatter(&|value| format!("{}", (value * 100.0).round() / 100.0))
+            .y_label_formatter(&|value| format!("{}", (value * 100.0).round() / 100.0))
             .light_line_style(WHITE)
             .bold_line_style(BLACK.mix(0.08))
             .label_style(("sans-serif", 13))
@@ -77,36 +81,42 @@ impl Chart {
         if let Some(limit) = self.limit {
             chart.draw_series([PathElement::new(vec![(xs.start, limit), (xs.end, limit)], BLACK.mix(0.5))])?;
         }
-        for (x, meaning) in &self.marks {
+        for (index, (x, _)) in self.marks.iter().enumerate() {
             let ends = vec![(*x, ys.start), (*x, ys.end)];
-            let drawn = chart.draw_series(DashedLineSeries::new(ends, 5, 4, FAINT.stroke_width(1)))?;
-            if !meaning.is_empty() {
-                drawn
-                    .label(meaning)
-                    .legend(|(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], FAINT.stroke_width(1)));
-            }
+            let (dash, gap) = dashes(index);
+            chart.draw_series(DashedLineSeries::new(ends, dash, gap, FAINT.stroke_width(1)))?;
         }
         for line in &self.lines {
-            let colour = line.colour;
+            let colour = if line.style == LineStyle::Edge { line.colour.mix(0.45) } else { line.colour.to_rgba() };
             let width = if line.style == LineStyle::Edge { 1 } else { 2 };
-            let style = if line.style == LineStyle::Edge { colour.mix(0.45) } else { colour.to_rgba() };
-            let drawn = chart.draw_series(LineSeries::new(line.points.iter().copied(), style.stroke_width(width)))?;
-            if line.style != LineStyle::Edge {
-                drawn
-                    .label(&line.name)
-                    .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], colour.stroke_width(2)));
-            }
+            chart.draw_series(LineSeries::new(line.points.iter().copied(), colour.stroke_width(width)))?;
             if line.style == LineStyle::Dotted {
                 chart.draw_series(line.points.iter().map(|point| Circle::new(*point, 2, colour.filled())))?;
             }
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .background_style(WHITE.mix(0.85))
-            .border_style(BLACK.mix(0.2))
-            .label_font(("sans-serif", 13))
-            .draw()?;
+        self.draw_legend(&margin)
+    }
+
+    /// Beside the field, where it hides nothing.
+    fn draw_legend<DB: DrawingBackend>(&self, margin: &DrawingArea<DB, Shift>) -> Drawn<DB> {
+        let lines = self.lines.iter().filter(|line| line.style != LineStyle::Edge);
+        let lines = lines.map(|line| (line.name.as_str(), line.colour.to_rgba(), None));
+        let marks = self.marks.iter().enumerate();
+        let marks = marks.map(|(index, (_, meaning))| (meaning.as_str(), FAINT.to_rgba(), Some(dashes(index))));
+        let limit = self.limit.map(|_| ("one step", BLACK.mix(0.5), None));
+        let entries = lines.chain(marks).chain(limit).filter(|(name, ..)| !name.is_empty());
+        for (row, (name, colour, dashed)) in entries.enumerate() {
+            let y = 52 + 20 * row as i32;
+            let width = if dashed.is_some() || name == "one step" { 1 } else { 2 };
+            let ends = [(0, y), (20, y)];
+            match dashed {
+                Some((dash, gap)) => {
+                    margin.draw(&DashedPathElement::new(ends, dash, gap, colour.stroke_width(width)))?;
+                }
+                None => margin.draw(&PathElement::new(ends, colour.stroke_width(width)))?,
+            }
+            margin.draw(&Text::new(name.to_string(), (26, y - 7), ("sans-serif", 13)))?;
+        }
         Ok(())
     }
 
@@ -120,9 +130,13 @@ impl Chart {
         let values = self.lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
         let (least, most) = ends(values.chain(self.limit));
         let top = most.max(self.y_least_top);
-        // Room for the legend above the lines.
-        least.min(0.0)..top + 0.12 * (top - least.min(0.0))
+        least.min(0.0)..top + 0.05 * (top - least.min(0.0))
     }
+}
+
+/// Length of dashes and gaps, so that two marks can be told apart.
+fn dashes(index: usize) -> (u32, u32) {
+    if index == 0 { (6, 4) } else { (2, 3) }
 }
 
 type Drawn<DB> = Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;

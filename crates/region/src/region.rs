@@ -235,6 +235,10 @@ impl Region {
             // Its shape was checked when it was announced.
             self.bear(&body).expect("an announced spawn is sound");
         }
+        self.admit_arrivals();
+    }
+
+    fn admit_arrivals(&mut self) {
         let frozen = self.config.boundary.handover == HandoverMode::Freeze;
         // The thesis's servers share no tick numbers: a body enters whenever it comes.
         let any_tick = frozen && self.config.boundary.aura == AuraSize::Thesis;
@@ -277,10 +281,10 @@ impl Region {
         });
     }
 
-    /// Lets in what has arrived without stepping: for the end of a run, when time stands still.
+    /// Lets in what has arrived without stepping: for the end of a run, when time stands still and nothing is born.
     pub fn settle(&mut self) {
         if !self.recovering {
-            self.admit();
+            self.admit_arrivals();
         }
     }
 

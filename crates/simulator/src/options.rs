@@ -4,7 +4,8 @@ use crate::faults::Fault;
 use crate::frames::FrameModel;
 use crate::network::{NetworkConditions, ResendPolicy};
 use boundary::{AuraSize, HandoverMode, Policy};
-use domain::Layout;
+use domain::{Layout, RegionId};
+use std::collections::BTreeMap;
 
 /// When a server sends what has gathered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,10 @@ pub struct SimOptions {
     pub tie_break: bool,
     /// Frame times of every server; `None`: a third of the scene's frame tolerance.
     pub frames: Option<FrameModel>,
+    /// Servers whose frames differ from those of the others (AP-34).
+    pub frames_of: BTreeMap<RegionId, FrameModel>,
+    /// Links, one way each, whose conditions differ from those of the others (AP-34).
+    pub links: Vec<(RegionId, RegionId, NetworkConditions)>,
     /// When buffers are flushed.
     pub send_order: SendOrder,
     /// Do servers step at the same instants (shared clock), or each at its own random phase?
@@ -66,6 +71,8 @@ impl Default for SimOptions {
             handover: HandoverMode::CatchUp,
             tie_break: true,
             frames: None,
+            frames_of: BTreeMap::new(),
+            links: Vec::new(),
             send_order: SendOrder::AfterPhysics,
             aligned_steps: true,
             faults: Vec::new(),

@@ -117,6 +117,9 @@ impl Simulation {
             servers,
             map,
         };
+        for (from, to, conditions) in &options.links {
+            simulation.network.set_link(*from, *to, Some(*conditions));
+        }
         simulation.settle_in(scene, &boundary, &assemblies)?;
         Ok(simulation)
     }
@@ -684,6 +687,7 @@ fn servers(
                 statics: statics.clone(),
                 snapshot_ticks,
             };
+            let frames = options.frames_of.get(&id).copied().unwrap_or(frames);
             let mut rng = Pcg64Mcg::seed_from_u64(seed ^ (u64::from(id.0) << 32 | 0x7365));
             let step_phase = if options.aligned_steps {
                 0.0

@@ -124,6 +124,24 @@ fn a_crash_at_a_corner_loses_no_body() {
     }
 }
 
+/// I6: whoever dies around the time of a call, bodies and auras match again afterwards; also those of bodies that fell asleep meanwhile.
+#[test]
+fn a_crash_around_a_call_leaves_no_gap_in_the_auras() {
+    for (name, seconds, from) in [("group-klm", 5.0, 2.75), ("group-no", 8.5, 6.1)] {
+        let scene = scene(name);
+        for step in 0..10 {
+            for server in 0..3 {
+                let what = format!("crash={server}@{:.2}+0.2", from + 0.03 * f64::from(step));
+                let options = SimOptions {
+                    seconds: Some(seconds),
+                    ..options(vec![fault(&what)], step as u64)
+                };
+                assert_conserved(&run(&scene, &options), &format!("{name} {what}"));
+            }
+        }
+    }
+}
+
 /// I2, A-29: a cut link delays handovers and loses none; when it is healed, everyone arrives.
 #[test]
 fn a_cut_link_loses_no_body() {

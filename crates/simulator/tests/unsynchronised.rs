@@ -3,7 +3,7 @@
 mod common;
 
 use common::{assert_clean, network, run, run_clean, run_watched, scene};
-use domain::Tick;
+use domain::{RegionId, Tick};
 use simulator::frames::FrameModel;
 use simulator::{SendOrder, SimOptions};
 
@@ -85,6 +85,47 @@ fn exceeded_tolerances_are_counted_apart() {
     let mut fast = scene.clone();
     fast.bodies[0].motion.linear_velocity.x = 20.0;
     assert_eq!(exceeded(&fast, &base), [true, false, false]);
+}
+
+/// AP-34: frame time, latency and loss can be set for single servers and links, as `tc` would on a real one: it shows there and nowhere else.
+#[test]
+fn single_servers_and_links_can_be_slowed_down() {
+    let scene = scene("islands");
+    let (slow, other) = (RegionId(2), RegionId(0));
+    let base = SimOptions {
+        seconds: Some(6.0),
+        network: network("latency_ms=1"),
+        frames: Some(FrameModel::Fixed(0.010)),
+        ..SimOptions::default()
+    };
+    let exceeded = |options: &SimOptions| {
+        let outcome = run(&scene, options);
+        assert_eq!((outcome.errors.lost, outcome.errors.duplicated), (0, 0));
+        outcome.tolerance_exceeded
+    };
+    let slow_server = exceeded(&SimOptions {
+        frames_of: [(slow, FrameModel::Fixed(0.020))].into(),
+        ..base.clone()
+    });
+    // 6 s in frames of 20 ms: all of one server's and none of the others'.
+    assert!((295..=301).contains(&slow_server.frame), "{slow_server:?}");
+    assert_eq!(slow_server.latency, 0);
+    let slow_link = exceeded(&SimOptions {
+        links: vec![(slow, other, network("latency_ms=6"))],
+        ..base.clone()
+    });
+    assert_eq!(slow_link.frame, 0);
+    let slow_net = exceeded(&SimOptions {
+        network: network("latency_ms=6"),
+        ..base.clone()
+    });
+    // One of the twelve ways between four servers.
+    assert!(slow_link.latency > 10 && slow_link.latency < slow_net.latency / 4, "{slow_link:?} {slow_net:?}");
+    let lossy_link = exceeded(&SimOptions {
+        links: vec![(slow, other, network("latency_ms=1,loss=0.3"))],
+        ..base
+    });
+    assert!(lossy_link.latency > 10, "what is sent again is late: {lossy_link:?}");
 }
 
 /// AP-34, 2.12: loss shows as delay and as more datagrams, never as a lost body.

@@ -1,0 +1,84 @@
+//! A region server starts again from its snapshot: what it believed to own and has since handed over is someone else's.
+
+mod common;
+
+use common::{Line, Setting, Stage, ball, envelope};
+use domain::{BodyId, Epoch};
+use glam::Vec3;
+use wire::Message;
+
+/// b2 belongs to region 1 when region 1 takes its snapshot at tick 100; then it goes over to b1's region 0 and falls asleep there.
+fn b2_moves_after_the_snapshot() -> (Stage, Vec<Line>) {
+    let mut setting = Setting::columns(2);
+    setting.snapshot_ticks = Some(100);
+    let mut stage = setting.stage();
+    stage.place(0, &ball(1, [-0.9, 0.0], [0.0, 0.0]));
+    stage.place(1, &ball(2, [1.5, 0.0], [0.0, 0.0]));
+    let mut lines = stage.run(100);
+    assert_eq!((stage.owner(1), stage.owner(2)), (Some(0), Some(1)));
+    assert!(stage.region_mut(1).set_velocity(BodyId(2), Vec3::new(-2.0, 0.0, 0.0)));
+    while stage.owner(2) != Some(0) {
+        lines.extend(stage.tick());
+        assert!(stage.now().0 < 150, "b1's aura calls b2");
+    }
+    assert!(stage.region_mut(0).set_velocity(BodyId(2), Vec3::ZERO));
+    lines.extend(stage.run(60));
+    assert!(stage.region(0).world().is_asleep(BodyId(2)));
+    (stage, lines)
+}
+
+fn crash_and_restart(stage: &mut Stage) -> Vec<Line> {
+    stage.crash(1);
+    stage.run(5);
+    stage.restart(1);
+    stage.run(20)
+}
+
+/// I2, I4: the restarted region gives up what has a newer owner.
+#[test]
+fn a_restarted_region_gives_up_what_it_has_handed_over() {
+    let (mut stage, _) = b2_moves_after_the_snapshot();
+    crash_and_restart(&mut stage);
+    assert!(!stage.region(1).is_recovering());
+    assert_eq!(stage.owner(2), Some(0));
+    assert_eq!(stage.region(1).world().len(), 0);
+}
+
+/// I6, AP-7: the restarted region is told of every aura again, sleepers' too, also of those it believed to be its own.
+#[test]
+fn a_restarted_region_knows_the_sleepers_it_has_handed_over() {
+    let (mut stage, _) = b2_moves_after_the_snapshot();
+    crash_and_restart(&mut stage);
+    let auras = stage.region(1).boundary().remote_auras();
+    let auras: Vec<_> = auras.map(|(id, aura)| (id, aura.epoch)).collect();
+    assert_eq!(auras, [(BodyId(1), Epoch(0)), (BodyId(2), Epoch(1))]);
+}
+
+/// A server's words from before its crash, heard again after its restart, change nobody's owner: epochs tell them from news. (Its old datagrams do not
+/// get through at all; the channel knows its incarnations.)
+#[test]
+fn words_from_before_the_crash_change_no_owner() {
+    let (mut stage, lines) = b2_moves_after_the_snapshot();
+    crash_and_restart(&mut stage);
+    let now = domain::SimTime::from_secs(10.0);
+    let mut offers = 0;
+    for line in &lines {
+        let Line::Said { from, to, message } = line else {
+            continue;
+        };
+        let is_handover = matches!(
+            message,
+            Message::Offer(_) | Message::Accept { .. } | Message::Release { .. }
+        );
+        offers += u32::from(matches!(message, Message::Offer(_)));
+        if from.0 == 1 && is_handover {
+            stage.region_mut(to.0).handle_message(now, envelope(from.0, to.0, message.clone()));
+        }
+    }
+    assert_eq!(offers, 1);
+    stage.run(20);
+    assert_eq!((stage.owner(1), stage.owner(2)), (Some(0), Some(0)));
+    let epoch = stage.region(0).boundary().track(BodyId(2)).map(|track| track.epoch);
+    assert_eq!(epoch, Some(Epoch(1)));
+    assert_eq!(stage.region(1).world().len(), 0);
+}
