@@ -86,7 +86,7 @@ pub struct SimArgs {
     pub handover: Handover,
 
     /// What goes wrong: crash=SERVER@SECONDS+SECONDS (dies, and is back so much later), cut=SERVER-SERVER@SECONDS+SECONDS;
-    /// several separated by commas.
+    /// several separated by commas. A run lasts at least a second longer than its last fault.
     #[arg(
         long,
         value_name = "FAULT",

@@ -59,7 +59,7 @@ fn simulate(args: &SimArgs) -> Result<Outcome, String> {
 }
 
 fn options(args: &SimArgs, scene: &Scene) -> Result<SimOptions, String> {
-    check_faults(&args.faults, args.seconds.unwrap_or(scene.seconds))?;
+    check_faults(&args.faults)?;
     let defaults = SimOptions::default();
     Ok(SimOptions {
         servers: servers(args, scene)?,
@@ -87,21 +87,22 @@ fn options(args: &SimArgs, scene: &Scene) -> Result<SimOptions, String> {
     })
 }
 
-/// The checkers look at a world in which everything is up again; and who is down cannot crash.
-fn check_faults(faults: &[Fault], seconds: f64) -> Result<(), String> {
+/// Who is down cannot crash, and a run, which outlasts its faults, must come to an end.
+fn check_faults(faults: &[Fault]) -> Result<(), String> {
     for (index, fault) in faults.iter().enumerate() {
         let (from, until) = fault.window();
-        if until > seconds {
+        if until > scenes::MAX_SECONDS {
+            let most = scenes::MAX_SECONDS;
             return Err(format!(
-                "--faults {fault}: lasts longer than the run of {seconds} s"
+                "--faults {fault}: must be over after at most {most} s"
             ));
         }
-        let crashes = |other: &&Fault| match (*other, fault) {
+        let same_server = |other: &&Fault| match (*other, fault) {
             (Fault::Crash { region: a, .. }, Fault::Crash { region: b, .. }) => a == b,
             _ => false,
         };
         let overlaps = |other: &Fault| other.window().0 <= until && from <= other.window().1;
-        if faults[..index].iter().filter(crashes).any(overlaps) {
+        if faults[..index].iter().filter(same_server).any(overlaps) {
             return Err(format!(
                 "--faults {fault}: that server is already down at that time"
             ));

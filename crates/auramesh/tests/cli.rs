@@ -176,8 +176,8 @@ fn usage_errors_end_with_2_and_the_reason() {
             "already down",
         ),
         (
-            &["sim", "head-on", "--faults", "cut=0-1@1+60"],
-            "lasts longer than the run",
+            &["sim", "head-on", "--faults", "cut=0-1@1+1e6"],
+            "must be over after at most",
         ),
         (&["sim", "head-on", "--servers", "0"], "0 regions asked for"),
         (&["sim", "head-on", "--servers", "60"], "smaller tolerances"),

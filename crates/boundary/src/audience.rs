@@ -70,18 +70,24 @@ impl Introductions {
         news
     }
 
-    /// Everyone who must hear of this body's aura, ascending, without me.
+    /// Everyone who must hear of this body's aura, ascending, without me; `audience` is cleared first.
     pub fn audience(
         &self,
         me: RegionId,
         map: &RegionMap,
         body: &BodyView,
         geometry: &AuraGeometry,
-    ) -> Vec<RegionId> {
-        let mut audience: Vec<RegionId> = map.neighbours(me).to_vec();
+        audience: &mut Vec<RegionId>,
+    ) {
+        audience.clear();
+        audience.extend_from_slice(map.neighbours(me));
         let near = body.radius + geometry.visit_m;
+        let (x, z) = (body.centre.x, body.centre.z);
         for place in map.regions() {
-            if map.rect(place).distance(body.centre.x, body.centre.z) > near {
+            let rect = map.rect(place);
+            // The rough test first: most places are far away.
+            let is_beyond = |i: usize, v: f64| rect.min[i] - v > near || v - rect.max[i] > near;
+            if is_beyond(0, x) || is_beyond(1, z) || rect.distance(x, z) > near {
                 continue;
             }
             if place == me {
@@ -94,7 +100,6 @@ impl Introductions {
         audience.sort_unstable();
         audience.dedup();
         audience.retain(|region| *region != me);
-        audience
     }
 }
 
@@ -198,7 +203,11 @@ mod tests {
         let mut known = Introductions::default();
         let at_home = ball(1, -55.0, 0.0, 0.5);
         let stray = ball(1, 0.0, 0.0, 0.5);
-        let audience = |known: &Introductions, body| known.audience(me, &map, body, &geometry);
+        let audience = |known: &Introductions, body| {
+            let mut audience = Vec::new();
+            known.audience(me, &map, body, &geometry, &mut audience);
+            audience
+        };
         assert_eq!(audience(&known, &at_home), [RegionId(1)]);
         known.hear(RegionId(1), vec![RegionId(2)]);
         assert_eq!(audience(&known, &stray), [RegionId(1), RegionId(2)]);

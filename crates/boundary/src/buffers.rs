@@ -3,7 +3,7 @@
 //! Per boundary three buffers, migration, aura upsert and aura delete, as in the thesis (4.1.2), and one for the words
 //! that make handovers safe.
 
-use domain::{BodyId, RegionId};
+use domain::RegionId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use wire::{AuraDelete, AuraUpsert, Message, Offer};
@@ -13,8 +13,8 @@ use wire::{AuraDelete, AuraUpsert, Message, Offer};
 pub struct Buffer {
     control: Vec<Message>,
     migrations: Vec<Offer>,
-    // Only the newest per body: a frame may hold several steps.
-    upserts: BTreeMap<BodyId, AuraUpsert>,
+    // As they came: a frame may hold several steps, and only the newest per body goes out.
+    upserts: Vec<AuraUpsert>,
     deletes: Vec<AuraDelete>,
 }
 
@@ -23,14 +23,26 @@ impl Buffer {
     fn drain(&mut self) -> Vec<Message> {
         let mut messages = std::mem::take(&mut self.control);
         messages.extend(self.migrations.drain(..).map(Message::Offer));
-        messages.extend(
-            std::mem::take(&mut self.upserts)
-                .into_values()
-                .map(Message::AuraUpsert),
-        );
+        keep_newest(&mut self.upserts);
+        messages.extend(self.upserts.drain(..).map(Message::AuraUpsert));
         messages.extend(self.deletes.drain(..).map(Message::AuraDelete));
         messages
     }
+}
+
+/// The last upsert of each body, by ascending body. After a frame with one step there is nothing to do.
+fn keep_newest(upserts: &mut Vec<AuraUpsert>) {
+    if upserts.is_sorted_by(|a, b| a.body < b.body) {
+        return;
+    }
+    upserts.sort_by_key(|upsert| upsert.body);
+    upserts.dedup_by(|later, earlier| {
+        let same = later.body == earlier.body;
+        if same {
+            *earlier = *later;
+        }
+        same
+    });
 }
 
 /// The buffers towards every region we have something to say to.
@@ -51,7 +63,7 @@ impl Buffers {
 
     /// Into the aura buffer; replaces an older one of the same body.
     pub fn upsert(&mut self, to: RegionId, upsert: AuraUpsert) {
-        self.to(to).upserts.insert(upsert.body, upsert);
+        self.to(to).upserts.push(upsert);
     }
 
     /// Into the delete buffer. An unsent upsert of the same ownership is withdrawn by it.
@@ -77,7 +89,7 @@ impl Buffers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::{Epoch, Tick};
+    use domain::{BodyId, Epoch, Tick};
     use glam::DVec3;
     use wire::ClusterKey;
 

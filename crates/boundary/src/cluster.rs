@@ -6,55 +6,67 @@
 
 use crate::view::{Bodies, BodyView};
 use domain::BodyId;
-use rustc_hash::FxHashMap;
-
-type Cell = [i64; 3];
 
 /// Finds clusters among the bodies given. Each body is found once: a body that has been taken is not found again.
 ///
-/// Built only at ticks in which something may leave; building costs one pass over the region's bodies.
+/// Bodies lie in square cells of the ground plane, in one array sorted by cell: three short runs of it hold everything
+/// that can be linked to a body. Hash maps of cells took most of the boundary's time.
 pub struct ClusterFinder<'a> {
     link_m: f64,
     cell_m: f64,
-    items: Vec<Item>,
-    index: FxHashMap<BodyId, u32>,
-    cells: FxHashMap<Cell, Vec<u32>>,
+    // Ascending by id; a body's number is its place here.
+    views: Vec<BodyView>,
+    taken: Vec<bool>,
+    // Ascending by place.
+    cells: Vec<Cell>,
+    // The numbers of the bodies, cell by cell.
+    residents: Vec<u32>,
     assembly: &'a dyn Fn(BodyId, &mut Vec<BodyId>),
+    tied: Vec<BodyId>,
 }
 
-struct Item {
-    view: BodyView,
-    taken: bool,
+/// Those of its bodies that are not known to be taken are `residents[start..start + len]`.
+struct Cell {
+    at: (i64, i64),
+    start: u32,
+    len: u32,
 }
 
 impl<'a> ClusterFinder<'a> {
     /// Over these bodies; `assembly` adds the bodies tied to one by joints.
     pub fn new(
-        views: Vec<BodyView>,
+        mut views: Vec<BodyView>,
         link_m: f64,
         assembly: &'a dyn Fn(BodyId, &mut Vec<BodyId>),
     ) -> Self {
+        views.sort_unstable_by_key(|view| view.id);
         let widest = views.iter().map(|view| view.radius).fold(0.0, f64::max);
         let cell_m = (link_m + 2.0 * widest).max(1e-3);
-        let mut finder = Self {
+        let mut places: Vec<_> = (0..).zip(&views).map(|(i, view)| (cell_of(view, cell_m), i)).collect();
+        places.sort_unstable();
+        let cells = places.chunk_by(|a, b| a.0 == b.0).scan(0, |start, residents| {
+            let len = residents.len() as u32;
+            let cell = Cell {
+                at: residents[0].0,
+                start: *start,
+                len,
+            };
+            *start += len;
+            Some(cell)
+        });
+        Self {
             link_m,
             cell_m,
-            items: Vec::with_capacity(views.len()),
-            index: FxHashMap::default(),
-            cells: FxHashMap::default(),
+            cells: cells.collect(),
+            residents: places.iter().map(|(_, number)| *number).collect(),
+            taken: vec![false; views.len()],
+            views,
             assembly,
-        };
-        for view in views {
-            let number = finder.items.len() as u32;
-            finder.index.insert(view.id, number);
-            let cell = finder.cell_of(&view);
-            finder.cells.entry(cell).or_default().push(number);
-            finder.items.push(Item { view, taken: false });
+            tied: Vec::new(),
         }
-        finder
     }
 
-    /// Over all bodies of a region.
+    /// Over all bodies of a region. Costs a pass over them: only for ticks in which something may leave.
     pub fn over(
         bodies: &impl Bodies,
         extra: impl Iterator<Item = BodyView>,
@@ -70,67 +82,86 @@ impl<'a> ClusterFinder<'a> {
     /// The whole cluster of a body, by ascending id; empty if the body is unknown or already taken. AP-12: each
     /// body once, safe on cycles.
     pub fn take(&mut self, start: BodyId) -> Vec<BodyView> {
-        let mut queue = Vec::new();
         let mut found = Vec::new();
-        let mut tied = Vec::new();
-        self.reach(start, &mut queue);
-        while let Some(number) = queue.pop() {
-            let view = self.items[number as usize].view;
-            found.push(view);
-            self.reach_around(&view, &mut queue);
-            tied.clear();
-            (self.assembly)(view.id, &mut tied);
-            for other in &tied {
-                self.reach(*other, &mut queue);
+        self.reach(start, &mut found);
+        self.close(&mut found);
+        found.sort_unstable();
+        found.iter().map(|number| self.views[*number as usize]).collect()
+    }
+
+    /// Takes every cluster that is left. A body is named by its number: its place in the order of ids.
+    pub fn take_all(&mut self, mut visit: impl FnMut(&[u32])) {
+        let mut found = Vec::new();
+        for number in 0..self.views.len() as u32 {
+            found.clear();
+            self.reach_number(number, &mut found);
+            self.close(&mut found);
+            if !found.is_empty() {
+                visit(&found);
             }
         }
-        found.sort_unstable_by_key(|view| view.id);
-        found
     }
 
-    fn reach(&mut self, id: BodyId, queue: &mut Vec<u32>) {
-        let Some(&number) = self.index.get(&id) else {
-            return;
-        };
-        let item = &mut self.items[number as usize];
-        if !item.taken {
-            item.taken = true;
-            queue.push(number);
+    /// Adds everything linked to those found, directly or not.
+    fn close(&mut self, found: &mut Vec<u32>) {
+        let mut next = 0;
+        while let Some(&number) = found.get(next) {
+            next += 1;
+            let view = self.views[number as usize];
+            self.reach_around(&view, found);
+            let mut tied = std::mem::take(&mut self.tied);
+            (self.assembly)(view.id, &mut tied);
+            for other in tied.drain(..) {
+                self.reach(other, found);
+            }
+            self.tied = tied;
         }
     }
 
-    fn reach_around(&mut self, view: &BodyView, queue: &mut Vec<u32>) {
-        let [x, y, z] = self.cell_of(view);
-        for cell in (x - 1..=x + 1)
-            .flat_map(|x| (y - 1..=y + 1).flat_map(move |y| (z - 1..=z + 1).map(move |z| [x, y, z])))
-        {
-            let Some(numbers) = self.cells.get_mut(&cell) else {
-                continue;
-            };
-            // Taken bodies leave the cell, so that a dense pile is not compared with itself again and again.
-            let items = &mut self.items;
-            let link_m = self.link_m;
-            numbers.retain(|number| {
-                let item = &mut items[*number as usize];
-                if item.taken {
-                    return false;
-                }
-                let reach = view.radius + item.view.radius + link_m;
-                if view.centre.distance_squared(item.view.centre) > reach * reach {
-                    return true;
-                }
-                item.taken = true;
-                queue.push(*number);
-                false
-            });
+    fn reach(&mut self, id: BodyId, found: &mut Vec<u32>) {
+        if let Ok(number) = self.views.binary_search_by_key(&id, |view| view.id) {
+            self.reach_number(number as u32, found);
         }
     }
 
-    fn cell_of(&self, view: &BodyView) -> Cell {
-        view.centre
-            .to_array()
-            .map(|v| (v / self.cell_m).floor() as i64)
+    fn reach_number(&mut self, number: u32, found: &mut Vec<u32>) {
+        if !std::mem::replace(&mut self.taken[number as usize], true) {
+            found.push(number);
+        }
     }
+
+    fn reach_around(&mut self, view: &BodyView, found: &mut Vec<u32>) {
+        let (x, z) = cell_of(view, self.cell_m);
+        for x in x - 1..=x + 1 {
+            let first = self.cells.partition_point(|cell| cell.at < (x, z - 1));
+            let row = self.cells[first..].iter_mut().take_while(|cell| cell.at <= (x, z + 1));
+            for cell in row {
+                let mut at = cell.start;
+                while at < cell.start + cell.len {
+                    let number = self.residents[at as usize];
+                    let other = &self.views[number as usize];
+                    let reach = view.radius + other.radius + self.link_m;
+                    let taken = &mut self.taken[number as usize];
+                    if !*taken {
+                        if reach < 0.0 || view.centre.distance_squared(other.centre) > reach * reach {
+                            at += 1;
+                            continue;
+                        }
+                        *taken = true;
+                        found.push(number);
+                    }
+                    // Taken bodies leave the cell, so that a dense pile is not compared with itself again and again.
+                    cell.len -= 1;
+                    self.residents.swap(at as usize, (cell.start + cell.len) as usize);
+                }
+            }
+        }
+    }
+}
+
+fn cell_of(view: &BodyView, cell_m: f64) -> (i64, i64) {
+    let cell = |v: f64| (v / cell_m).floor() as i64;
+    (cell(view.centre.x), cell(view.centre.z))
 }
 
 #[cfg(test)]
@@ -173,5 +204,24 @@ mod tests {
         let both = |_: BodyId, out: &mut Vec<BodyId>| out.extend([BodyId(1), BodyId(2)]);
         let mut finder = ClusterFinder::new(far, 2.0, &both);
         assert_eq!(ids(&finder.take(BodyId(2))), [1, 2]);
+    }
+
+    /// Taking all gives the same clusters as taking each.
+    #[test]
+    fn all_clusters_are_those_of_each_body() {
+        let dots: Vec<_> = (0..60_u32)
+            .map(|i| ball(100 - u64::from(i), f64::from(i * i % 47), f64::from(i * 7 % 53), 0.4))
+            .collect();
+        let mut each = ClusterFinder::new(dots.clone(), 3.0, &nobody);
+        let mut one_by_one: Vec<_> = (41..=100).map(|id| ids(&each.take(BodyId(id)))).collect();
+        one_by_one.retain(|cluster| !cluster.is_empty());
+        let mut at_once = Vec::new();
+        ClusterFinder::new(dots, 3.0, &nobody).take_all(|cluster| {
+            let mut cluster: Vec<u64> = cluster.iter().map(|number| u64::from(*number) + 41).collect();
+            cluster.sort_unstable();
+            at_once.push(cluster);
+        });
+        assert!(one_by_one.len() > 5 && one_by_one.iter().any(|cluster| cluster.len() > 3));
+        assert_eq!(at_once, one_by_one);
     }
 }

@@ -162,7 +162,7 @@ impl Boundary {
             return true;
         }
         let view = view_of(body);
-        let near = !self.boundaries_near(&view).is_empty() || !self.home().contains(&view.ground);
+        let near = boundaries_near(&view, &self.map, self.me, &self.geometry).next().is_some() || !self.home().contains(&view.ground);
         if !near && !self.is_touched(&view, tick) {
             return true;
         }
@@ -318,34 +318,47 @@ impl Boundary {
             return self.naive_crossings(tick, bodies);
         }
         self.remote.expire(tick);
-        self.classify(tick, bodies);
-        self.rank(tick, bodies);
-        let departures = self.find_departures(tick, bodies);
-        self.update_auras(tick, bodies);
+        let projecting = self.classify(tick, bodies);
+        self.rank(tick, &projecting, bodies);
+        let departures = self.find_departures(tick, &projecting, bodies);
+        self.update_auras(tick, &projecting);
         self.introduce();
         self.repeat_offers(tick);
         departures
     }
 
-    /// Which bodies have entered or left a trigger boundary (OBC, OBE), and their states.
-    fn classify(&mut self, tick: Tick, bodies: &impl Bodies) {
+    /// Which bodies have entered or left a trigger boundary (OBC, OBE), and their states. Returns those that project, ascending.
+    fn classify(&mut self, tick: Tick, bodies: &impl Bodies) -> Vec<BodyView> {
         let mut near: Vec<BodyId> = std::mem::take(&mut self.fresh);
         bodies.not_within(&self.home().grown(-self.geometry.trigger_depth_m), &mut near);
         near.extend(&self.projecting);
         near.sort_unstable();
         near.dedup();
+        let home = self.home();
+        let mut projecting = Vec::with_capacity(near.len());
         for id in near {
-            let (Some(view), Some(mut track)) = (bodies.view(id), self.tracks.remove(&id)) else {
+            let (Some(view), Some(track)) = (bodies.view(id), self.tracks.get_mut(&id)) else {
                 continue;
             };
             self.watch.speed(view.speed, &mut track.too_fast, &self.config.tolerances);
-            self.place(tick, &view, &mut track);
-            self.tracks.insert(id, track);
+            let mut state = state_at(&view.ground, &home, &track.boundaries);
+            let is_where_it_was = state == track.state
+                && boundaries_near(&view, &self.map, self.me, &self.geometry)
+                    .eq(track.boundaries.iter().copied());
+            if !is_where_it_was {
+                state = self.place(tick, &view);
+            }
+            if state.projects() {
+                projecting.push(view);
+            }
         }
+        projecting
     }
 
-    fn place(&mut self, tick: Tick, view: &BodyView, track: &mut Track) {
-        let touched = self.boundaries_near(view);
+    /// Writes into a body's track where it is now, and returns the state that belongs to the place.
+    fn place(&mut self, tick: Tick, view: &BodyView) -> LifeState {
+        let mut track = self.tracks.remove(&view.id).expect("only bodies with a track are placed");
+        let touched: Vec<_> = boundaries_near(view, &self.map, self.me, &self.geometry).collect();
         let left: Vec<_> = track
             .boundaries
             .iter()
@@ -353,35 +366,37 @@ impl Boundary {
             .filter(|boundary| !touched.contains(boundary))
             .collect();
         for boundary in left {
-            object_boundary_exit(track, boundary);
+            object_boundary_exit(&mut track, boundary);
         }
         for boundary in &touched {
-            object_boundary_create(track, *boundary, tick);
+            object_boundary_create(&mut track, *boundary, tick);
         }
         let state = state_at(&view.ground, &self.home(), &track.boundaries);
-        self.change_state(track, view.id, state, tick);
+        self.change_state(&mut track, view.id, state, tick);
         if state.projects() {
             track.since.get_or_insert(tick);
             self.projecting.insert(view.id);
         } else {
             self.projecting.remove(&view.id);
             self.withdraw(view.id, track.epoch, &track.audience, tick, None);
-            *track = Track {
+            track = Track {
                 too_fast: track.too_fast,
                 ..Track::new(track.epoch, state, None)
             };
         }
+        self.tracks.insert(view.id, track);
+        state
     }
 
     /// AC for whoever touches a remote aura, then BT for islands, over one and the same cluster search.
-    fn find_departures(&mut self, tick: Tick, bodies: &impl Bodies) -> Vec<Departure> {
+    fn find_departures(&mut self, tick: Tick, projecting: &[BodyView], bodies: &impl Bodies) -> Vec<Departure> {
         let assembly = |id: BodyId, out: &mut Vec<BodyId>| bodies.assembly(id, out);
         let link_m = self.geometry.link_m;
         let ghosts: Vec<BodyView> = self.nursery.values().map(Ghost::view).collect();
         let mut finder = None;
         let mut find = || ClusterFinder::over(bodies, ghosts.iter().copied(), link_m, &assembly);
         let mut departures = Vec::new();
-        for (member, call) in self.calls(tick, bodies) {
+        for (member, call) in self.calls(tick, projecting, bodies) {
             let cluster = finder.get_or_insert_with(&mut find).take(member);
             let cause = HandoverCause::AuraCollision {
                 member,
@@ -400,7 +415,7 @@ impl Boundary {
     }
 
     /// Bodies and announced spawns that a remote aura calls over, ascending.
-    fn calls(&self, tick: Tick, bodies: &impl Bodies) -> Vec<(BodyId, Call)> {
+    fn calls(&self, tick: Tick, projecting: &[BodyView], bodies: &impl Bodies) -> Vec<(BodyId, Call)> {
         if self.remote.is_empty() {
             return Vec::new();
         }
@@ -411,7 +426,10 @@ impl Boundary {
         touching.dedup();
         let tie_break = self.config.tie_break;
         let of_body = touching.into_iter().filter_map(|id| {
-            let view = bodies.view(id)?;
+            let view = match projecting.binary_search_by_key(&id, |view| view.id) {
+                Ok(place) => projecting[place],
+                Err(_) => bodies.view(id)?,
+            };
             let track = self.tracks.get(&id)?;
             let key_towards =
                 |owner| track.key.filter(|_| track.is_known_to(owner));
@@ -512,80 +530,59 @@ impl Boundary {
     }
 
     /// OBU for everyone who still projects; announced spawns speak every tick.
-    fn update_auras(&mut self, tick: Tick, bodies: &impl Bodies) {
-        for view in self.projecting_views(bodies) {
-            let Some(mut track) = self.tracks.remove(&view.id) else {
+    fn update_auras(&mut self, tick: Tick, projecting: &[BodyView]) {
+        let mut audience = self.map.neighbours(self.me).to_vec();
+        for view in projecting {
+            // Those who have left have no track any more.
+            let Some(track) = self.tracks.get_mut(&view.id) else {
                 continue;
             };
-            let audience = self.introductions.audience(self.me, &self.map, &view, &self.geometry);
-            let (upsert, to_all) =
-                object_boundary_update(view.id, &track, &view, tick, &self.geometry);
-            self.tell(&upsert, &audience, &track.audience, to_all);
-            track.audience = audience;
+            if !self.all_neighbours {
+                self.introductions.audience(self.me, &self.map, view, &self.geometry, &mut audience);
+            }
+            let (upsert, to_all) = object_boundary_update(view.id, track, view, tick, &self.geometry);
+            tell(&mut self.buffers, &self.forgetful, &upsert, &audience, &track.audience, to_all);
+            track.audience.clone_from(&audience);
             track.told_asleep = view.asleep;
-            self.tracks.insert(view.id, track);
         }
         self.update_ghost_auras(tick);
         self.forgetful.clear();
     }
 
     fn update_ghost_auras(&mut self, tick: Tick) {
-        for mut ghost in std::mem::take(&mut self.nursery).into_values() {
+        let mut audience = Vec::new();
+        for ghost in self.nursery.values_mut() {
             let view = ghost.view();
-            let audience = self.introductions.audience(self.me, &self.map, &view, &self.geometry);
+            self.introductions.audience(self.me, &self.map, &view, &self.geometry, &mut audience);
             let mut track = Track::new(ghost.epoch, LifeState::Injected, Some(ghost.first));
             track.key = Some(ghost.key());
             let (upsert, to_all) =
                 object_boundary_update(view.id, &track, &view, tick, &self.geometry);
-            self.tell(&upsert, &audience, &ghost.audience, to_all);
-            ghost.audience = audience;
-            self.nursery.insert(view.id, ghost);
-        }
-    }
-
-    fn tell(&mut self, upsert: &AuraUpsert, audience: &[RegionId], before: &[RegionId], to_all: bool) {
-        for region in audience {
-            let knows = before.binary_search(region).is_ok() && !self.forgetful.contains(region);
-            if to_all || !knows {
-                self.buffers.upsert(*region, *upsert);
-            }
-        }
-        for region in before.iter().filter(|region| audience.binary_search(region).is_err()) {
-            let delete = AuraDelete {
-                body: upsert.body,
-                epoch: upsert.epoch,
-                tick: upsert.tick,
-                moved_to: None,
-            };
-            self.buffers.delete(*region, delete);
+            tell(&mut self.buffers, &self.forgetful, &upsert, &audience, &ghost.audience, to_all);
+            ghost.audience.clone_from(&audience);
         }
     }
 
     /// Each projecting body's rank in the tie-break: the lowest of its cluster. The search is over projecting bodies
     /// only, so that it costs what the boundary costs.
-    fn rank(&mut self, tick: Tick, bodies: &impl Bodies) {
+    fn rank(&mut self, tick: Tick, projecting: &[BodyView], bodies: &impl Bodies) {
         let assembly = |id: BodyId, out: &mut Vec<BodyId>| bodies.assembly(id, out);
-        let views = self.projecting_views(bodies);
-        let mut finder = ClusterFinder::new(views.clone(), self.geometry.link_m, &assembly);
-        for view in views {
-            let cluster = finder.take(view.id);
-            let rank = cluster
-                .iter()
-                .filter_map(|member| {
-                    let since = self.tracks.get(&member.id)?.since.unwrap_or(tick);
-                    Some(ClusterKey { since, body: member.id })
-                })
-                .min();
-            for member in cluster {
-                if let Some(track) = self.tracks.get_mut(&member.id) {
+        let own_keys: Vec<ClusterKey> = projecting
+            .iter()
+            .map(|view| ClusterKey {
+                since: self.tracks.get(&view.id).and_then(|track| track.since).unwrap_or(tick),
+                body: view.id,
+            })
+            .collect();
+        let mut finder = ClusterFinder::new(projecting.to_vec(), self.geometry.link_m, &assembly);
+        finder.take_all(|cluster| {
+            let rank = cluster.iter().map(|number| own_keys[*number as usize]).min();
+            for number in cluster {
+                if let Some(track) = self.tracks.get_mut(&projecting[*number as usize].id) {
                     track.key = rank;
                 }
             }
-        }
-    }
-
-    fn projecting_views(&self, bodies: &impl Bodies) -> Vec<BodyView> {
-        self.projecting.iter().filter_map(|id| bodies.view(*id)).collect()
+        });
     }
 
     fn introduce(&mut self) {
@@ -809,15 +806,6 @@ impl Boundary {
         2 * self.geometry.hop_ticks + 2
     }
 
-    fn boundaries_near(&self, view: &BodyView) -> Vec<RegionId> {
-        let neighbours = self
-            .map
-            .neighbours(self.me)
-            .iter()
-            .map(|region| (*region, self.map.rect(*region)));
-        touched_boundaries(&view.ground, self.geometry.trigger_depth_m, neighbours)
-    }
-
     fn is_touched(&self, view: &BodyView, tick: Tick) -> bool {
         self.remote
             .iter()
@@ -861,5 +849,45 @@ impl Boundary {
             };
             self.events.push_back(BoundaryEvent::Transition(transition));
         }
+    }
+}
+
+/// The boundaries of region `me` whose trigger volume the body touches, ascending.
+fn boundaries_near(
+    view: &BodyView,
+    map: &RegionMap,
+    me: RegionId,
+    geometry: &AuraGeometry,
+) -> impl Iterator<Item = RegionId> {
+    let neighbours = map.neighbours(me).iter().map(|region| (*region, map.rect(*region)));
+    touched_boundaries(&view.ground, geometry.trigger_depth_m, neighbours)
+}
+
+/// Tells the audience of an aura, and those who were in it `before` and are not any more that it is gone.
+fn tell(
+    buffers: &mut Buffers,
+    forgetful: &BTreeSet<RegionId>,
+    upsert: &AuraUpsert,
+    audience: &[RegionId],
+    before: &[RegionId],
+    to_all: bool,
+) {
+    for region in audience {
+        let knows = || before.binary_search(region).is_ok() && !forgetful.contains(region);
+        if to_all || !knows() {
+            buffers.upsert(*region, *upsert);
+        }
+    }
+    if audience == before {
+        return;
+    }
+    for region in before.iter().filter(|region| audience.binary_search(region).is_err()) {
+        let delete = AuraDelete {
+            body: upsert.body,
+            epoch: upsert.epoch,
+            tick: upsert.tick,
+            moved_to: None,
+        };
+        buffers.delete(*region, delete);
     }
 }

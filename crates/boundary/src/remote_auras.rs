@@ -11,6 +11,7 @@ use glam::DVec3;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use wire::{AuraDelete, AuraUpsert, ClusterKey};
 
 /// Tombstones older than this are dropped once there are many: no message is that late.
@@ -74,7 +75,8 @@ impl RemoteAura {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RemoteAuras {
     auras: BTreeMap<BodyId, RemoteAura>,
-    gone: BTreeMap<BodyId, (Epoch, Tick)>,
+    // Never walked over, only asked.
+    gone: FxHashMap<BodyId, (Epoch, Tick)>,
 }
 
 impl RemoteAuras {
@@ -86,15 +88,16 @@ impl RemoteAuras {
     /// As [`Self::upsert`], for an aura we know of ourselves (a body that has just left).
     pub fn put(&mut self, body: BodyId, aura: RemoteAura) -> bool {
         let stamp = (aura.epoch, aura.tick);
-        let buried = self.gone.get(&body).is_some_and(|grave| stamp <= *grave);
-        let older = self
-            .auras
-            .get(&body)
-            .is_some_and(|known| stamp < (known.epoch, known.tick));
-        if buried || older {
+        if self.gone.get(&body).is_some_and(|grave| stamp <= *grave) {
             return false;
         }
-        self.auras.insert(body, aura);
+        match self.auras.entry(body) {
+            Entry::Occupied(known) if stamp < (known.get().epoch, known.get().tick) => return false,
+            Entry::Occupied(mut known) => *known.get_mut() = aura,
+            Entry::Vacant(place) => {
+                place.insert(aura);
+            }
+        }
         true
     }
 
@@ -138,8 +141,10 @@ impl RemoteAuras {
 
     /// Drops auras whose new owner has stayed silent, and old tombstones.
     pub fn expire(&mut self, now: Tick) {
-        self.auras
-            .retain(|_, aura| aura.provisional_until.is_none_or(|until| now <= until));
+        let silent = |aura: &RemoteAura| aura.provisional_until.is_some_and(|until| until < now);
+        if self.auras.values().any(silent) {
+            self.auras.retain(|_, aura| !silent(aura));
+        }
         if self.gone.len() > MANY_TOMBSTONES {
             self.gone
                 .retain(|_, (_, tick)| now.since(*tick) < TOMBSTONE_TICKS);
@@ -169,62 +174,61 @@ impl RemoteAuras {
 
 type Cell = (i64, i64);
 
-/// The auras of one tick, sorted into cells of the ground plane, so that a body is compared only with those
+/// The auras of one tick, sorted by cells of the ground plane, so that a body is compared only with those
 /// around it.
 pub struct AuraIndex<'a> {
-    geometry: &'a AuraGeometry,
     now: Tick,
-    auras: Vec<(BodyId, &'a RemoteAura)>,
+    geometry: &'a AuraGeometry,
+    // Ascending by cell.
+    auras: Vec<Placed<'a>>,
+    widest_m: f64,
     cell_m: f64,
-    cells: FxHashMap<Cell, Vec<u32>>,
     boxes: Vec<Bounds>,
+}
+
+struct Placed<'a> {
+    /// That of its centre.
+    cell: Cell,
+    body: BodyId,
+    aura: &'a RemoteAura,
 }
 
 impl<'a> AuraIndex<'a> {
     /// Sorts all auras as they are at this tick.
     pub fn build(remote: &'a RemoteAuras, geometry: &'a AuraGeometry, now: Tick) -> Self {
-        let auras: Vec<_> = remote.iter().collect();
+        let radii = remote.iter().map(|(_, aura)| aura.full_radius(geometry, now));
+        let widest_m = radii.fold(1.0, f64::max);
+        let cell_m = 2.0 * widest_m;
+        let placed = |(body, aura): (BodyId, &'a RemoteAura)| Placed {
+            cell: cell_at(aura.centre.x, aura.centre.z, cell_m),
+            body,
+            aura,
+        };
+        let mut auras: Vec<_> = remote.iter().map(placed).collect();
+        auras.sort_unstable_by_key(|placed| (placed.cell, placed.body));
         let mut index = Self {
-            geometry,
             now,
+            geometry,
             auras,
-            cell_m: f64::INFINITY,
-            cells: FxHashMap::default(),
+            widest_m,
+            cell_m,
             boxes: Vec::new(),
         };
-        if index.auras.len() <= FEW_AURAS {
-            index.boxes = (0..index.auras.len()).map(|i| index.bounds(i)).collect();
-        } else {
-            index.fill_cells();
-        }
+        index.boxes = index.gather_boxes();
         index
     }
 
-    fn bounds(&self, index: usize) -> Bounds {
-        let aura = self.auras[index].1;
-        Bounds::of_sphere(aura.centre, aura.full_radius(self.geometry, self.now))
-    }
-
-    fn fill_cells(&mut self) {
-        let widest = self
-            .auras
-            .iter()
-            .map(|(_, aura)| aura.full_radius(self.geometry, self.now))
-            .fold(1.0, f64::max);
-        self.cell_m = 2.0 * widest;
-        let mut homes: BTreeMap<Cell, Bounds> = BTreeMap::new();
-        for index in 0..self.auras.len() {
-            let bounds = self.bounds(index);
-            let centre = self.auras[index].1.centre;
-            for cell in cells_of(&bounds, self.cell_m) {
-                self.cells.entry(cell).or_default().push(index as u32);
-            }
-            homes
-                .entry(cell_at(centre.x, centre.z, self.cell_m))
-                .and_modify(|home| *home = home.union(bounds))
-                .or_insert(bounds);
+    fn gather_boxes(&self) -> Vec<Bounds> {
+        let bounds = |placed: &Placed<'_>| {
+            Bounds::of_sphere(placed.aura.centre, placed.aura.full_radius(self.geometry, self.now))
+        };
+        if self.auras.len() <= FEW_AURAS {
+            return self.auras.iter().map(bounds).collect();
         }
-        self.boxes = homes.into_values().collect();
+        self.auras
+            .chunk_by(|a, b| a.cell == b.cell)
+            .filter_map(|neighbours| neighbours.iter().map(bounds).reduce(Bounds::union))
+            .collect()
     }
 
     /// Boxes that together hold every aura: what lies outside all of them touches none.
@@ -232,21 +236,18 @@ impl<'a> AuraIndex<'a> {
         &self.boxes
     }
 
-    /// Calls back for every aura the body touches, with the depth. An aura may come twice.
+    /// Calls back for every aura the body touches, with the depth.
     pub fn for_each_touched(&self, body: &BodyView, mut touched: impl FnMut(BodyId, &RemoteAura, f64)) {
-        let mut test = |(id, aura): (BodyId, &RemoteAura)| {
-            if let Some(depth) = aura.depth(body, self.geometry, self.now) {
-                touched(id, aura, depth);
-            }
-        };
-        if self.cells.is_empty() {
-            self.auras.iter().copied().for_each(test);
-            return;
-        }
-        let around = Bounds::of_sphere(body.centre, body.radius);
-        for cell in cells_of(&around, self.cell_m) {
-            for index in self.cells.get(&cell).into_iter().flatten() {
-                test(self.auras[*index as usize]);
+        let around = Bounds::of_sphere(body.centre, body.radius + self.widest_m);
+        let (x0, z0) = cell_at(around.min.x, around.min.z, self.cell_m);
+        let (x1, z1) = cell_at(around.max.x, around.max.z, self.cell_m);
+        for x in x0..=x1 {
+            let first = self.auras.partition_point(|placed| placed.cell < (x, z0));
+            let row = self.auras[first..].iter().take_while(|placed| placed.cell <= (x, z1));
+            for placed in row {
+                if let Some(depth) = placed.aura.depth(body, self.geometry, self.now) {
+                    touched(placed.body, placed.aura, depth);
+                }
             }
         }
     }
@@ -254,12 +255,6 @@ impl<'a> AuraIndex<'a> {
 
 fn cell_at(x: f64, z: f64, cell_m: f64) -> Cell {
     ((x / cell_m).floor() as i64, (z / cell_m).floor() as i64)
-}
-
-fn cells_of(bounds: &Bounds, cell_m: f64) -> impl Iterator<Item = Cell> + use<> {
-    let (x0, z0) = cell_at(bounds.min.x, bounds.min.z, cell_m);
-    let (x1, z1) = cell_at(bounds.max.x, bounds.max.z, cell_m);
-    (x0..=x1).flat_map(move |x| (z0..=z1).map(move |z| (x, z)))
 }
 
 #[cfg(test)]

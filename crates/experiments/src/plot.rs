@@ -108,12 +108,10 @@ impl Chart {
         for (row, (name, colour, dashed)) in entries.enumerate() {
             let y = 52 + 20 * row as i32;
             let width = if dashed.is_some() || name == "one step" { 1 } else { 2 };
-            let ends = [(0, y), (20, y)];
-            match dashed {
-                Some((dash, gap)) => {
-                    margin.draw(&DashedPathElement::new(ends, dash, gap, colour.stroke_width(width)))?;
-                }
-                None => margin.draw(&PathElement::new(ends, colour.stroke_width(width)))?,
+            let (dash, gap) = dashed.unwrap_or((20, 0));
+            for from in (0..20).step_by((dash + gap) as usize) {
+                let ends = [(from, y), ((from + dash as i32).min(20), y)];
+                margin.draw(&PathElement::new(ends, colour.stroke_width(width)))?;
             }
             margin.draw(&Text::new(name.to_string(), (26, y - 7), ("sans-serif", 13)))?;
         }

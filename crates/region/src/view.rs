@@ -28,7 +28,10 @@ impl Bodies for Seen<'_> {
     }
 
     fn touching(&self, boxes: &[Bounds], out: &mut Vec<BodyId>) {
-        self.0.for_each_touching(boxes, |id, _| out.push(id));
+        // One by one: each box meets few nodes of the engine's tree, all of them together meet every node.
+        for part in boxes.chunks(1) {
+            self.0.for_each_touching(part, |id, _| out.push(id));
+        }
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(BodyView)) {
@@ -38,6 +41,8 @@ impl Bodies for Seen<'_> {
     }
 
     fn assembly(&self, id: BodyId, out: &mut Vec<BodyId>) {
-        out.extend(self.0.assembly(id));
+        if self.0.joint_count() > 0 {
+            out.extend(self.0.assembly(id));
+        }
     }
 }
