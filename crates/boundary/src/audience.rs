@@ -48,7 +48,12 @@ impl Introductions {
     ) -> Vec<(RegionId, Vec<RegionId>)> {
         let places = places(&map.rect(me), remote, geometry);
         self.visitors = places.keys().copied().collect();
-        let everyone: BTreeSet<RegionId> = self.visitors.iter().chain(self.told.keys()).copied().collect();
+        let everyone: BTreeSet<RegionId> = self
+            .visitors
+            .iter()
+            .chain(self.told.keys())
+            .copied()
+            .collect();
         let mut news = Vec::new();
         for visitor in everyone {
             let others: Vec<_> = self
@@ -57,7 +62,9 @@ impl Introductions {
                 .copied()
                 .filter(|other| *other != visitor && !map.are_neighbours(visitor, *other))
                 .filter(|other| {
-                    places.get(&visitor).is_some_and(|cells| are_near(cells, &places[other]))
+                    places
+                        .get(&visitor)
+                        .is_some_and(|cells| are_near(cells, &places[other]))
                 })
                 .collect();
             let before = self.told.get(&visitor).map_or(&[][..], Vec::as_slice);
@@ -107,8 +114,15 @@ type Cell = (i64, i64);
 
 /// The cells in which each visitor has auras. Two bodies that can meet while an introduction and a fetch take
 /// place are in the same cell or in adjacent ones.
-fn places(home: &Rect, remote: &RemoteAuras, geometry: &AuraGeometry) -> BTreeMap<RegionId, BTreeSet<Cell>> {
-    let widest = remote.iter().map(|(_, aura)| aura.radius).fold(0.0, f64::max);
+fn places(
+    home: &Rect,
+    remote: &RemoteAuras,
+    geometry: &AuraGeometry,
+) -> BTreeMap<RegionId, BTreeSet<Cell>> {
+    let widest = remote
+        .iter()
+        .map(|(_, aura)| aura.radius)
+        .fold(0.0, f64::max);
     let cell_m = 2.0 * (geometry.visit_m + widest);
     let mut places: BTreeMap<RegionId, BTreeSet<Cell>> = BTreeMap::new();
     for (_, aura) in remote.iter() {
@@ -122,9 +136,8 @@ fn places(home: &Rect, remote: &RemoteAuras, geometry: &AuraGeometry) -> BTreeMa
 }
 
 fn are_near(some: &BTreeSet<Cell>, others: &BTreeSet<Cell>) -> bool {
-    some.iter().any(|(x, z)| {
-        (x - 1..=x + 1).any(|x| (z - 1..=z + 1).any(|z| others.contains(&(x, z))))
-    })
+    some.iter()
+        .any(|(x, z)| (x - 1..=x + 1).any(|x| (z - 1..=z + 1).any(|z| others.contains(&(x, z)))))
 }
 
 #[cfg(test)]
@@ -182,7 +195,10 @@ mod tests {
             (RegionId(2), vec![RegionId(0)]),
         ];
         assert_eq!(news, expected);
-        assert!(hall.host(me, &map, &near, &geometry).is_empty(), "said once");
+        assert!(
+            hall.host(me, &map, &near, &geometry).is_empty(),
+            "said once"
+        );
         // They part: both are told that nobody is there any more.
         let news = hall.host(me, &map, &remote(&[(0, 1, -3.0, 0.0)]), &geometry);
         assert_eq!(news, [(RegionId(0), vec![]), (RegionId(2), vec![])]);
@@ -193,7 +209,11 @@ mod tests {
     fn strangers_far_apart_stay_strangers() {
         let (map, geometry) = (columns(), geometry());
         let far = remote(&[(0, 1, -50.0, 0.0), (2, 2, 50.0, 0.0)]);
-        assert!(Introductions::default().host(RegionId(1), &map, &far, &geometry).is_empty());
+        assert!(
+            Introductions::default()
+                .host(RegionId(1), &map, &far, &geometry)
+                .is_empty()
+        );
     }
 
     /// AP-9: everyone around hears of an aura; a stray also speaks to whoever it was introduced to.

@@ -114,7 +114,10 @@ mod tests {
         let auras = [(3, aura(7, -2.0)), (2, aura(8, 1.5)), (1, aura(9, -2.0))];
         assert_eq!(call(&auras, 0.0, None).expect("touches").aura, BodyId(8));
         let symmetric = [(3, aura(7, -2.0)), (1, aura(9, 2.0))];
-        assert_eq!(call(&symmetric, 0.0, None).expect("touches").owner, RegionId(1));
+        assert_eq!(
+            call(&symmetric, 0.0, None).expect("touches").owner,
+            RegionId(1)
+        );
     }
 
     /// The tie-break applies only to bodies the owner knows of.

@@ -62,24 +62,38 @@ mod tests {
     /// AP-14, AP-15: chain E-F-G, whose E still touches the host's region, stays.
     #[test]
     fn a_chain_with_one_foot_at_home_stays() {
-        let chain = vec![ball(1, 0.2, 0.0, 0.5), ball(2, 1.8, 0.0, 0.5), ball(3, 3.4, 0.0, 0.5)];
+        let chain = vec![
+            ball(1, 0.2, 0.0, 0.5),
+            ball(2, 1.8, 0.0, 0.5),
+            ball(3, 3.4, 0.0, 0.5),
+        ];
         assert_eq!(island_of(chain, 3), None);
     }
 
     /// A cluster with several traversed members is searched once: none of them is later found alone.
     #[test]
     fn no_member_of_a_straddling_cluster_is_an_island() {
-        let chain: Vec<_> = (0..6).map(|i| ball(i, 0.3 + i as f64 * 1.8, 0.0, 0.5)).collect();
+        let chain: Vec<_> = (0..6)
+            .map(|i| ball(i, 0.3 + i as f64 * 1.8, 0.0, 0.5))
+            .collect();
         let mut finder = ClusterFinder::new(chain, 1.0, &nobody);
         for start in [3, 1, 5, 2, 4] {
-            assert_eq!(island(&mut finder, BodyId(start), &HOME), None, "from {start}");
+            assert_eq!(
+                island(&mut finder, BodyId(start), &HOME),
+                None,
+                "from {start}"
+            );
         }
     }
 
     /// AP-15: chain H-I-J wholly outside goes as one.
     #[test]
     fn a_chain_wholly_outside_is_one_island() {
-        let chain = vec![ball(1, 2.0, 0.0, 0.5), ball(2, 3.6, 0.0, 0.5), ball(3, 5.2, 0.0, 0.5)];
+        let chain = vec![
+            ball(1, 2.0, 0.0, 0.5),
+            ball(2, 3.6, 0.0, 0.5),
+            ball(3, 5.2, 0.0, 0.5),
+        ];
         assert_eq!(island_of(chain, 2), Some(vec![1, 2, 3]));
     }
 }

@@ -42,18 +42,23 @@ impl<'a> ClusterFinder<'a> {
         views.sort_unstable_by_key(|view| view.id);
         let widest = views.iter().map(|view| view.radius).fold(0.0, f64::max);
         let cell_m = (link_m + 2.0 * widest).max(1e-3);
-        let mut places: Vec<_> = (0..).zip(&views).map(|(i, view)| (cell_of(view, cell_m), i)).collect();
+        let mut places: Vec<_> = (0..)
+            .zip(&views)
+            .map(|(i, view)| (cell_of(view, cell_m), i))
+            .collect();
         places.sort_unstable();
-        let cells = places.chunk_by(|a, b| a.0 == b.0).scan(0, |start, residents| {
-            let len = residents.len() as u32;
-            let cell = Cell {
-                at: residents[0].0,
-                start: *start,
-                len,
-            };
-            *start += len;
-            Some(cell)
-        });
+        let cells = places
+            .chunk_by(|a, b| a.0 == b.0)
+            .scan(0, |start, residents| {
+                let len = residents.len() as u32;
+                let cell = Cell {
+                    at: residents[0].0,
+                    start: *start,
+                    len,
+                };
+                *start += len;
+                Some(cell)
+            });
         Self {
             link_m,
             cell_m,
@@ -86,7 +91,10 @@ impl<'a> ClusterFinder<'a> {
         self.reach(start, &mut found);
         self.close(&mut found);
         found.sort_unstable();
-        found.iter().map(|number| self.views[*number as usize]).collect()
+        found
+            .iter()
+            .map(|number| self.views[*number as usize])
+            .collect()
     }
 
     /// Takes every cluster that is left. A body is named by its number: its place in the order of ids.
@@ -134,7 +142,9 @@ impl<'a> ClusterFinder<'a> {
         let (x, z) = cell_of(view, self.cell_m);
         for x in x - 1..=x + 1 {
             let first = self.cells.partition_point(|cell| cell.at < (x, z - 1));
-            let row = self.cells[first..].iter_mut().take_while(|cell| cell.at <= (x, z + 1));
+            let row = self.cells[first..]
+                .iter_mut()
+                .take_while(|cell| cell.at <= (x, z + 1));
             for cell in row {
                 let mut at = cell.start;
                 while at < cell.start + cell.len {
@@ -143,7 +153,8 @@ impl<'a> ClusterFinder<'a> {
                     let reach = view.radius + other.radius + self.link_m;
                     let taken = &mut self.taken[number as usize];
                     if !*taken {
-                        if reach < 0.0 || view.centre.distance_squared(other.centre) > reach * reach {
+                        if reach < 0.0 || view.centre.distance_squared(other.centre) > reach * reach
+                        {
                             at += 1;
                             continue;
                         }
@@ -152,7 +163,8 @@ impl<'a> ClusterFinder<'a> {
                     }
                     // Taken bodies leave the cell, so that a dense pile is not compared with itself again and again.
                     cell.len -= 1;
-                    self.residents.swap(at as usize, (cell.start + cell.len) as usize);
+                    self.residents
+                        .swap(at as usize, (cell.start + cell.len) as usize);
                 }
             }
         }
@@ -191,7 +203,11 @@ mod tests {
 
     #[test]
     fn bodies_beyond_the_link_are_other_clusters() {
-        let line = vec![ball(1, 0.0, 0.0, 0.5), ball(2, 2.9, 0.0, 0.5), ball(3, 6.0, 0.0, 0.5)];
+        let line = vec![
+            ball(1, 0.0, 0.0, 0.5),
+            ball(2, 2.9, 0.0, 0.5),
+            ball(3, 6.0, 0.0, 0.5),
+        ];
         let mut finder = ClusterFinder::new(line, 2.0, &nobody);
         assert_eq!(ids(&finder.take(BodyId(2))), [1, 2]);
         assert_eq!(ids(&finder.take(BodyId(3))), [3]);
@@ -210,14 +226,24 @@ mod tests {
     #[test]
     fn all_clusters_are_those_of_each_body() {
         let dots: Vec<_> = (0..60_u32)
-            .map(|i| ball(100 - u64::from(i), f64::from(i * i % 47), f64::from(i * 7 % 53), 0.4))
+            .map(|i| {
+                ball(
+                    100 - u64::from(i),
+                    f64::from(i * i % 47),
+                    f64::from(i * 7 % 53),
+                    0.4,
+                )
+            })
             .collect();
         let mut each = ClusterFinder::new(dots.clone(), 3.0, &nobody);
         let mut one_by_one: Vec<_> = (41..=100).map(|id| ids(&each.take(BodyId(id)))).collect();
         one_by_one.retain(|cluster| !cluster.is_empty());
         let mut at_once = Vec::new();
         ClusterFinder::new(dots, 3.0, &nobody).take_all(|cluster| {
-            let mut cluster: Vec<u64> = cluster.iter().map(|number| u64::from(*number) + 41).collect();
+            let mut cluster: Vec<u64> = cluster
+                .iter()
+                .map(|number| u64::from(*number) + 41)
+                .collect();
             cluster.sort_unstable();
             at_once.push(cluster);
         });

@@ -24,7 +24,10 @@ use domain::{
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use wire::{AuraDelete, AuraUpsert, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member, Message, Offer, Unborn};
+use wire::{
+    AuraDelete, AuraUpsert, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member, Message,
+    Offer, Unborn,
+};
 
 /// How often the island test runs with size `safe`. It frees bodies from a host they have left; nothing depends on its haste.
 const ISLAND_TEST_TICKS: u64 = 4;
@@ -162,7 +165,10 @@ impl Boundary {
             return true;
         }
         let view = view_of(body);
-        let near = boundaries_near(&view, &self.map, self.me, &self.geometry).next().is_some() || !self.home().contains(&view.ground);
+        let near = boundaries_near(&view, &self.map, self.me, &self.geometry)
+            .next()
+            .is_some()
+            || !self.home().contains(&view.ground);
         if !near && !self.is_touched(&view, tick) {
             return true;
         }
@@ -211,7 +217,11 @@ impl Boundary {
             handover: self.ledger.number(departure.to),
             tick,
             cause: departure.cause,
-            members: departure.members.into_iter().map(|(_, member)| member).collect(),
+            members: departure
+                .members
+                .into_iter()
+                .map(|(_, member)| member)
+                .collect(),
             cluster,
             unborn: departure.unborn,
         };
@@ -226,7 +236,8 @@ impl Boundary {
         let offer = &arrival.offer;
         for (body, member) in offer.cluster.bodies.iter().zip(&offer.members) {
             // The old owner's aura of it, and any older news, is void.
-            self.remote.forget_body(body.id, Epoch(member.epoch.0 - 1), tick.max(offer.tick));
+            self.remote
+                .forget_body(body.id, Epoch(member.epoch.0 - 1), tick.max(offer.tick));
             let mut track = Track::new(member.epoch, LifeState::Received, member.projecting_since);
             // The old owner remembers it and its rank. Without this, two bodies that once swapped would each arrive as a
             // stranger without rank, yield, and swap again.
@@ -257,8 +268,14 @@ impl Boundary {
 
     /// Something another region said has arrived. `tick` is our latest completed tick.
     pub fn handle_envelope(&mut self, arrived_at: SimTime, tick: Tick, envelope: Envelope) {
-        let Envelope { from, sent_at, messages, .. } = envelope;
-        self.watch.envelope(arrived_at, sent_at, &self.config.tolerances);
+        let Envelope {
+            from,
+            sent_at,
+            messages,
+            ..
+        } = envelope;
+        self.watch
+            .envelope(arrived_at, sent_at, &self.config.tolerances);
         for message in messages {
             self.handle(tick, from, message);
         }
@@ -269,7 +286,9 @@ impl Boundary {
             Message::AuraUpsert(upsert) => self.hear_of(from, &upsert),
             Message::AuraDelete(mut delete) => {
                 // The thesis's deletes do not say where the body went.
-                delete.moved_to = delete.moved_to.filter(|_| self.config.aura == AuraSize::Safe);
+                delete.moved_to = delete
+                    .moved_to
+                    .filter(|_| self.config.aura == AuraSize::Safe);
                 self.remote.delete(&delete, self.me, self.patience_ticks());
             }
             Message::Offer(offer) => self.receive(Arrival { from, offer }),
@@ -330,7 +349,10 @@ impl Boundary {
     /// Which bodies have entered or left a trigger boundary (OBC, OBE), and their states. Returns those that project, ascending.
     fn classify(&mut self, tick: Tick, bodies: &impl Bodies) -> Vec<BodyView> {
         let mut near: Vec<BodyId> = std::mem::take(&mut self.fresh);
-        bodies.not_within(&self.home().grown(-self.geometry.trigger_depth_m), &mut near);
+        bodies.not_within(
+            &self.home().grown(-self.geometry.trigger_depth_m),
+            &mut near,
+        );
         near.extend(&self.projecting);
         near.sort_unstable();
         near.dedup();
@@ -340,7 +362,8 @@ impl Boundary {
             let (Some(view), Some(track)) = (bodies.view(id), self.tracks.get_mut(&id)) else {
                 continue;
             };
-            self.watch.speed(view.speed, &mut track.too_fast, &self.config.tolerances);
+            self.watch
+                .speed(view.speed, &mut track.too_fast, &self.config.tolerances);
             let mut state = state_at(&view.ground, &home, &track.boundaries);
             let is_where_it_was = state == track.state
                 && boundaries_near(&view, &self.map, self.me, &self.geometry)
@@ -357,7 +380,10 @@ impl Boundary {
 
     /// Writes into a body's track where it is now, and returns the state that belongs to the place.
     fn place(&mut self, tick: Tick, view: &BodyView) -> LifeState {
-        let mut track = self.tracks.remove(&view.id).expect("only bodies with a track are placed");
+        let mut track = self
+            .tracks
+            .remove(&view.id)
+            .expect("only bodies with a track are placed");
         let touched: Vec<_> = boundaries_near(view, &self.map, self.me, &self.geometry).collect();
         let left: Vec<_> = track
             .boundaries
@@ -389,7 +415,12 @@ impl Boundary {
     }
 
     /// AC for whoever touches a remote aura, then BT for islands, over one and the same cluster search.
-    fn find_departures(&mut self, tick: Tick, projecting: &[BodyView], bodies: &impl Bodies) -> Vec<Departure> {
+    fn find_departures(
+        &mut self,
+        tick: Tick,
+        projecting: &[BodyView],
+        bodies: &impl Bodies,
+    ) -> Vec<Departure> {
         let assembly = |id: BodyId, out: &mut Vec<BodyId>| bodies.assembly(id, out);
         let link_m = self.geometry.link_m;
         let ghosts: Vec<BodyView> = self.nursery.values().map(Ghost::view).collect();
@@ -408,14 +439,24 @@ impl Boundary {
             let finder = finder.get_or_insert_with(&mut find);
             if let Some(members) = island(finder, start, &self.home()) {
                 let to = destination(&members, &self.map);
-                departures.extend(self.depart(tick, to, HandoverCause::BoundaryTraversal, &members));
+                departures.extend(self.depart(
+                    tick,
+                    to,
+                    HandoverCause::BoundaryTraversal,
+                    &members,
+                ));
             }
         }
         departures
     }
 
     /// Bodies and announced spawns that a remote aura calls over, ascending.
-    fn calls(&self, tick: Tick, projecting: &[BodyView], bodies: &impl Bodies) -> Vec<(BodyId, Call)> {
+    fn calls(
+        &self,
+        tick: Tick,
+        projecting: &[BodyView],
+        bodies: &impl Bodies,
+    ) -> Vec<(BodyId, Call)> {
         if self.remote.is_empty() {
             return Vec::new();
         }
@@ -431,8 +472,7 @@ impl Boundary {
                 Err(_) => bodies.view(id)?,
             };
             let track = self.tracks.get(&id)?;
-            let key_towards =
-                |owner| track.key.filter(|_| track.is_known_to(owner));
+            let key_towards = |owner| track.key.filter(|_| track.is_known_to(owner));
             Some((id, strongest_call(&view, &index, tie_break, key_towards)?))
         });
         let of_ghost = self.nursery.values().filter_map(|ghost| {
@@ -510,7 +550,14 @@ impl Boundary {
     }
 
     /// We know where the body is and whom to ask for it before its new owner has said a word: what stays behind must not run into it.
-    fn remember_in_flight(&mut self, tick: Tick, to: RegionId, view: &BodyView, track: &Track, epoch: Epoch) {
+    fn remember_in_flight(
+        &mut self,
+        tick: Tick,
+        to: RegionId,
+        view: &BodyView,
+        track: &Track,
+        epoch: Epoch,
+    ) {
         let own_key = ClusterKey {
             since: track.since.unwrap_or(tick),
             body: view.id,
@@ -538,10 +585,24 @@ impl Boundary {
                 continue;
             };
             if !self.all_neighbours {
-                self.introductions.audience(self.me, &self.map, view, &self.geometry, &mut audience);
+                self.introductions.audience(
+                    self.me,
+                    &self.map,
+                    view,
+                    &self.geometry,
+                    &mut audience,
+                );
             }
-            let (upsert, to_all) = object_boundary_update(view.id, track, view, tick, &self.geometry);
-            tell(&mut self.buffers, &self.forgetful, &upsert, &audience, &track.audience, to_all);
+            let (upsert, to_all) =
+                object_boundary_update(view.id, track, view, tick, &self.geometry);
+            tell(
+                &mut self.buffers,
+                &self.forgetful,
+                &upsert,
+                &audience,
+                &track.audience,
+                to_all,
+            );
             track.audience.clone_from(&audience);
             track.told_asleep = view.asleep;
         }
@@ -553,12 +614,20 @@ impl Boundary {
         let mut audience = Vec::new();
         for ghost in self.nursery.values_mut() {
             let view = ghost.view();
-            self.introductions.audience(self.me, &self.map, &view, &self.geometry, &mut audience);
+            self.introductions
+                .audience(self.me, &self.map, &view, &self.geometry, &mut audience);
             let mut track = Track::new(ghost.epoch, LifeState::Injected, Some(ghost.first));
             track.key = Some(ghost.key());
             let (upsert, to_all) =
                 object_boundary_update(view.id, &track, &view, tick, &self.geometry);
-            tell(&mut self.buffers, &self.forgetful, &upsert, &audience, &ghost.audience, to_all);
+            tell(
+                &mut self.buffers,
+                &self.forgetful,
+                &upsert,
+                &audience,
+                &ghost.audience,
+                to_all,
+            );
             ghost.audience.clone_from(&audience);
         }
     }
@@ -570,13 +639,20 @@ impl Boundary {
         let own_keys: Vec<ClusterKey> = projecting
             .iter()
             .map(|view| ClusterKey {
-                since: self.tracks.get(&view.id).and_then(|track| track.since).unwrap_or(tick),
+                since: self
+                    .tracks
+                    .get(&view.id)
+                    .and_then(|track| track.since)
+                    .unwrap_or(tick),
                 body: view.id,
             })
             .collect();
         let mut finder = ClusterFinder::new(projecting.to_vec(), self.geometry.link_m, &assembly);
         finder.take_all(|cluster| {
-            let rank = cluster.iter().map(|number| own_keys[*number as usize]).min();
+            let rank = cluster
+                .iter()
+                .map(|number| own_keys[*number as usize])
+                .min();
             for number in cluster {
                 if let Some(track) = self.tracks.get_mut(&projecting[*number as usize].id) {
                     track.key = rank;
@@ -590,7 +666,8 @@ impl Boundary {
             return;
         }
         for (visitor, visitors) in
-            self.introductions.host(self.me, &self.map, &self.remote, &self.geometry)
+            self.introductions
+                .host(self.me, &self.map, &self.remote, &self.geometry)
         {
             self.buffers.say(visitor, Message::Introduce { visitors });
         }
@@ -607,7 +684,9 @@ impl Boundary {
         let crossings = naive::crossings(bodies, &self.home(), &self.map);
         let departures = crossings
             .into_iter()
-            .filter_map(|(to, members)| self.depart(tick, to, HandoverCause::CentreCrossed, &members))
+            .filter_map(|(to, members)| {
+                self.depart(tick, to, HandoverCause::CentreCrossed, &members)
+            })
             .collect();
         self.repeat_offers(tick);
         departures
@@ -641,13 +720,18 @@ impl Boundary {
     pub fn snapshot(&mut self, tick: Tick) -> BoundarySnapshot {
         let snapshot = BoundarySnapshot {
             tick,
-            tracks: self.tracks.iter().map(|(id, track)| (*id, track.clone())).collect(),
+            tracks: self
+                .tracks
+                .iter()
+                .map(|(id, track)| (*id, track.clone()))
+                .collect(),
             nursery: self.nursery.clone(),
             ledger: self.ledger.clone(),
             arrivals: self.arrivals.iter().cloned().collect(),
         };
         for (peer, upto) in self.ledger.snapshot_taken() {
-            self.buffers.say(peer, Message::SnapshotCovers { tick, upto });
+            self.buffers
+                .say(peer, Message::SnapshotCovers { tick, upto });
         }
         snapshot
     }
@@ -657,7 +741,8 @@ impl Boundary {
         let tick = snapshot.tick;
         for (id, track) in snapshot.tracks {
             let since = track.since;
-            self.tracks.insert(id, Track::new(track.epoch, LifeState::Injected, since));
+            self.tracks
+                .insert(id, Track::new(track.epoch, LifeState::Injected, since));
             self.fresh.push(id);
         }
         self.nursery = snapshot.nursery;
@@ -666,9 +751,14 @@ impl Boundary {
         }
         self.ledger = snapshot.ledger;
         self.arrivals = snapshot.arrivals.into();
-        self.awaiting = self.map.regions().filter(|region| *region != self.me).collect();
+        self.awaiting = self
+            .map
+            .regions()
+            .filter(|region| *region != self.me)
+            .collect();
         for peer in &self.awaiting {
-            self.buffers.say(*peer, Message::Restarted { snapshot: tick });
+            self.buffers
+                .say(*peer, Message::Restarted { snapshot: tick });
         }
     }
 
@@ -683,7 +773,11 @@ impl Boundary {
         let mut outdated: Vec<BodyId> = self
             .tracks
             .iter()
-            .filter(|(id, track)| self.ledger.known(**id).is_some_and(|known| known > track.epoch))
+            .filter(|(id, track)| {
+                self.ledger
+                    .known(**id)
+                    .is_some_and(|known| known > track.epoch)
+            })
             .map(|(id, _)| *id)
             .collect();
         outdated.sort_unstable();
@@ -697,12 +791,14 @@ impl Boundary {
         self.nursery
             .retain(|id, ghost| ledger.known(*id).is_none_or(|known| known <= ghost.epoch));
         self.arrivals.retain_mut(|arrival| {
-            let Offer { cluster, members, .. } = &arrival.offer;
-            cluster
-                .bodies
-                .iter()
-                .zip(members)
-                .all(|(body, member)| ledger.known(body.id).is_none_or(|known| known <= member.epoch))
+            let Offer {
+                cluster, members, ..
+            } = &arrival.offer;
+            cluster.bodies.iter().zip(members).all(|(body, member)| {
+                ledger
+                    .known(body.id)
+                    .is_none_or(|known| known <= member.epoch)
+            })
         });
         outdated
     }
@@ -859,7 +955,10 @@ fn boundaries_near(
     me: RegionId,
     geometry: &AuraGeometry,
 ) -> impl Iterator<Item = RegionId> {
-    let neighbours = map.neighbours(me).iter().map(|region| (*region, map.rect(*region)));
+    let neighbours = map
+        .neighbours(me)
+        .iter()
+        .map(|region| (*region, map.rect(*region)));
     touched_boundaries(&view.ground, geometry.trigger_depth_m, neighbours)
 }
 
@@ -881,7 +980,10 @@ fn tell(
     if audience == before {
         return;
     }
-    for region in before.iter().filter(|region| audience.binary_search(region).is_err()) {
+    for region in before
+        .iter()
+        .filter(|region| audience.binary_search(region).is_err())
+    {
         let delete = AuraDelete {
             body: upsert.body,
             epoch: upsert.epoch,

@@ -3,7 +3,8 @@
 use crate::testing::{Balls, ball};
 use crate::{Boundary, BoundaryConfig, Departure};
 use domain::{
-    Body, BodyForm, BodyId, Cluster, Epoch, Layout, Motion, Rect, RegionId, RegionMap, Shape, SimTime, Tick,
+    Body, BodyForm, BodyId, Cluster, Epoch, Layout, Motion, Rect, RegionId, RegionMap, Shape,
+    SimTime, Tick,
 };
 use glam::DVec3;
 use wire::{Envelope, HandoverCause, Message};
@@ -114,8 +115,19 @@ fn a_touched_cluster_moves_whole_to_the_auras_owner() {
     assert_eq!((*from, departure.to), (1, RegionId(0)));
     let ids: Vec<_> = departure.members.iter().map(|(id, _)| id.0).collect();
     assert_eq!(ids, [2, 3], "the cluster, and not the far one");
-    assert!(departure.members.iter().all(|(_, member)| member.epoch == Epoch(1)));
-    assert!(matches!(departure.cause, HandoverCause::AuraCollision { aura: BodyId(1), .. }));
+    assert!(
+        departure
+            .members
+            .iter()
+            .all(|(_, member)| member.epoch == Epoch(1))
+    );
+    assert!(matches!(
+        departure.cause,
+        HandoverCause::AuraCollision {
+            aura: BodyId(1),
+            ..
+        }
+    ));
     assert_eq!((pair.owner_of(2), pair.owner_of(4)), (Some(0), Some(1)));
 }
 
@@ -162,7 +174,10 @@ fn the_tie_break_ends_the_two_object_thrash() {
     };
     assert_eq!(moves(true), (1, true), "one moves, and they are together");
     let (swaps, together) = moves(false);
-    assert!(swaps > 10 && !together, "in perfect symmetry they swap for ever");
+    assert!(
+        swaps > 10 && !together,
+        "in perfect symmetry they swap for ever"
+    );
 }
 
 /// A spawn near a border waits until its aura is known; one in the interior is born at once.
@@ -176,7 +191,12 @@ fn a_spawn_near_a_border_is_announced_first() {
         pair.tick();
         assert!(pair.sides[0].0.take_births(pair.tick).is_empty());
     }
-    assert!(pair.sides[1].0.remote_auras().any(|(id, _)| id == BodyId(2)));
+    assert!(
+        pair.sides[1]
+            .0
+            .remote_auras()
+            .any(|(id, _)| id == BodyId(2))
+    );
     pair.tick();
     assert_eq!(pair.sides[0].0.take_births(pair.tick).len(), 1);
 }
@@ -208,6 +228,7 @@ fn regions_too_small_for_the_auras_are_refused() {
         max: [4.0; 2],
     };
     let map = RegionMap::build(Layout::Grid, 4, extent).expect("a map");
-    let error = Boundary::new(RegionId(0), map, BoundaryConfig::default(), false).expect_err("small");
+    let error =
+        Boundary::new(RegionId(0), map, BoundaryConfig::default(), false).expect_err("small");
     assert!(error.to_string().contains("4.0 m"), "{error}");
 }

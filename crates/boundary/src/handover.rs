@@ -140,7 +140,11 @@ impl HandoverLedger {
             .bodies
             .iter()
             .zip(&offer.members)
-            .filter(|(body, member)| self.known.get(&body.id).is_none_or(|known| *known < member.epoch))
+            .filter(|(body, member)| {
+                self.known
+                    .get(&body.id)
+                    .is_none_or(|known| *known < member.epoch)
+            })
             .map(|(body, _)| body.id)
             .collect();
         let mut offer = keep_members(offer, &fresh);
@@ -178,7 +182,11 @@ impl HandoverLedger {
     /// What a region that restarts from its snapshot of this tick must not believe to own: each body once, ascending, with
     /// the latest epoch under which it came to us.
     pub fn taken_since(&self, from: RegionId, snapshot: Tick) -> Vec<(BodyId, Epoch)> {
-        let taken = self.incoming.get(&from).into_iter().flat_map(|incoming| &incoming.taken);
+        let taken = self
+            .incoming
+            .get(&from)
+            .into_iter()
+            .flat_map(|incoming| &incoming.taken);
         let mut latest: BTreeMap<BodyId, Epoch> = BTreeMap::new();
         for (tick, body, epoch) in taken {
             if *tick > snapshot {
@@ -320,7 +328,9 @@ mod tests {
     fn stale_members_are_left_out() {
         let mut ledger = HandoverLedger::new(true);
         ledger.learn(BodyId(7), Epoch(5));
-        let fresh = ledger.receive(HERE, offer(1, &[(7, 5), (8, 2)])).expect("8 is news");
+        let fresh = ledger
+            .receive(HERE, offer(1, &[(7, 5), (8, 2)]))
+            .expect("8 is news");
         assert_eq!(fresh.cluster.bodies.len(), 1);
         assert_eq!(fresh.cluster.bodies[0].id, BodyId(8));
         assert_eq!(fresh.members.len(), 1);

@@ -26,10 +26,10 @@ pub mod boundary_traversal;
 pub mod buffers;
 pub mod cluster;
 pub mod config;
-pub mod cost;
 mod core;
 #[cfg(test)]
 mod core_tests;
+pub mod cost;
 pub mod geometry;
 pub mod handover;
 pub mod initial;

@@ -83,7 +83,12 @@ pub struct Transition {
 ///
 /// # Panics
 /// If the diagram has no such step: that is a bug of ours, not of the input.
-pub fn change(state: &mut LifeState, next: LifeState, tick: Tick, body: BodyId) -> Option<Transition> {
+pub fn change(
+    state: &mut LifeState,
+    next: LifeState,
+    tick: Tick,
+    body: BodyId,
+) -> Option<Transition> {
     if *state == next {
         return None;
     }

@@ -5,7 +5,11 @@ use crate::view::{Bodies, BodyView};
 use domain::{BodyId, Rect, RegionId, RegionMap};
 
 /// Bodies whose centre has left `home`, each with what is tied to it, and where they go.
-pub fn crossings(bodies: &impl Bodies, home: &Rect, map: &RegionMap) -> Vec<(RegionId, Vec<BodyView>)> {
+pub fn crossings(
+    bodies: &impl Bodies,
+    home: &Rect,
+    map: &RegionMap,
+) -> Vec<(RegionId, Vec<BodyView>)> {
     let mut near = Vec::new();
     bodies.not_within(home, &mut near);
     near.sort_unstable();
@@ -13,7 +17,9 @@ pub fn crossings(bodies: &impl Bodies, home: &Rect, map: &RegionMap) -> Vec<(Reg
     let mut gone: Vec<BodyId> = Vec::new();
     let mut crossings = Vec::new();
     for id in near {
-        let Some(view) = bodies.view(id).filter(|view| !home.holds(view.centre.x, view.centre.z))
+        let Some(view) = bodies
+            .view(id)
+            .filter(|view| !home.holds(view.centre.x, view.centre.z))
         else {
             continue;
         };

@@ -151,8 +151,7 @@ mod tests {
         let geometry = AuraGeometry::of(&BoundaryConfig::default());
         let mut track = track();
         let mut view = ball(7, 1.0, 0.0, 0.5);
-        let (awake, to_all) =
-            object_boundary_update(BodyId(7), &track, &view, Tick(9), &geometry);
+        let (awake, to_all) = object_boundary_update(BodyId(7), &track, &view, Tick(9), &geometry);
         assert!(to_all);
         assert_eq!((awake.body, awake.epoch), (BodyId(7), Epoch(3)));
         assert_eq!((awake.centre.x, awake.radius), (1.0, 0.5));

@@ -92,7 +92,9 @@ impl RemoteAuras {
             return false;
         }
         match self.auras.entry(body) {
-            Entry::Occupied(known) if stamp < (known.get().epoch, known.get().tick) => return false,
+            Entry::Occupied(known) if stamp < (known.get().epoch, known.get().tick) => {
+                return false;
+            }
             Entry::Occupied(mut known) => *known.get_mut() = aura,
             Entry::Vacant(place) => {
                 place.insert(aura);
@@ -196,7 +198,9 @@ struct Placed<'a> {
 impl<'a> AuraIndex<'a> {
     /// Sorts all auras as they are at this tick.
     pub fn build(remote: &'a RemoteAuras, geometry: &'a AuraGeometry, now: Tick) -> Self {
-        let radii = remote.iter().map(|(_, aura)| aura.full_radius(geometry, now));
+        let radii = remote
+            .iter()
+            .map(|(_, aura)| aura.full_radius(geometry, now));
         let widest_m = radii.fold(1.0, f64::max);
         let cell_m = 2.0 * widest_m;
         let placed = |(body, aura): (BodyId, &'a RemoteAura)| Placed {
@@ -220,7 +224,10 @@ impl<'a> AuraIndex<'a> {
 
     fn gather_boxes(&self) -> Vec<Bounds> {
         let bounds = |placed: &Placed<'_>| {
-            Bounds::of_sphere(placed.aura.centre, placed.aura.full_radius(self.geometry, self.now))
+            Bounds::of_sphere(
+                placed.aura.centre,
+                placed.aura.full_radius(self.geometry, self.now),
+            )
         };
         if self.auras.len() <= FEW_AURAS {
             return self.auras.iter().map(bounds).collect();
@@ -237,13 +244,19 @@ impl<'a> AuraIndex<'a> {
     }
 
     /// Calls back for every aura the body touches, with the depth.
-    pub fn for_each_touched(&self, body: &BodyView, mut touched: impl FnMut(BodyId, &RemoteAura, f64)) {
+    pub fn for_each_touched(
+        &self,
+        body: &BodyView,
+        mut touched: impl FnMut(BodyId, &RemoteAura, f64),
+    ) {
         let around = Bounds::of_sphere(body.centre, body.radius + self.widest_m);
         let (x0, z0) = cell_at(around.min.x, around.min.z, self.cell_m);
         let (x1, z1) = cell_at(around.max.x, around.max.z, self.cell_m);
         for x in x0..=x1 {
             let first = self.auras.partition_point(|placed| placed.cell < (x, z0));
-            let row = self.auras[first..].iter().take_while(|placed| placed.cell <= (x, z1));
+            let row = self.auras[first..]
+                .iter()
+                .take_while(|placed| placed.cell <= (x, z1));
             for placed in row {
                 if let Some(depth) = placed.aura.depth(body, self.geometry, self.now) {
                     touched(placed.body, placed.aura, depth);
@@ -308,7 +321,10 @@ mod tests {
         auras.delete(&delete(7, 1, 12, None), ME, 8);
         assert!(!auras.upsert(RegionId(1), &upsert(7, 1, 11, 0.0)));
         assert!(auras.is_empty());
-        assert!(auras.upsert(RegionId(1), &upsert(7, 1, 13, 0.0)), "it projects again");
+        assert!(
+            auras.upsert(RegionId(1), &upsert(7, 1, 13, 0.0)),
+            "it projects again"
+        );
     }
 
     /// Digest 2.12: the new owner's "here" overtakes the old owner's "gone".
@@ -328,7 +344,10 @@ mod tests {
         let mut auras = RemoteAuras::default();
         auras.upsert(RegionId(0), &upsert(7, 1, 10, 0.0));
         auras.delete(&delete(7, 1, 12, Some(1)), ME, 8);
-        assert_eq!(auras.get(BodyId(7)).expect("provisional").owner, RegionId(1));
+        assert_eq!(
+            auras.get(BodyId(7)).expect("provisional").owner,
+            RegionId(1)
+        );
         auras.expire(Tick(20));
         assert_eq!(auras.len(), 1);
         auras.expire(Tick(21));
@@ -343,7 +362,12 @@ mod tests {
         }
         let geometry = AuraGeometry::of(&BoundaryConfig::default());
         let index = AuraIndex::build(&auras, &geometry, Tick(10));
-        for (x, expected) in [(20.0, vec![2]), (23.1, vec![]), (22.9, vec![2]), (985.0, vec![])] {
+        for (x, expected) in [
+            (20.0, vec![2]),
+            (23.1, vec![]),
+            (22.9, vec![2]),
+            (985.0, vec![]),
+        ] {
             let mut found = Vec::new();
             index.for_each_touched(&ball(1000, x, 0.0, 0.5), |id, _, _| found.push(id.0));
             found.dedup();

@@ -34,7 +34,11 @@ mod tests {
     /// AP-25: of two that see each other exactly one moves.
     #[test]
     fn exactly_one_of_two_moves() {
-        for (a, b) in [(key(5, 1), key(5, 2)), (key(9, 1), key(3, 2)), (key(0, 7), key(0, 3))] {
+        for (a, b) in [
+            (key(5, 1), key(5, 2)),
+            (key(9, 1), key(3, 2)),
+            (key(0, 7), key(0, 3)),
+        ] {
             assert_ne!(moves(Some(a), b), moves(Some(b), a));
         }
     }

@@ -4,7 +4,9 @@ use boundary::aura_collision::strongest_call;
 use boundary::boundary_traversal::{destination, island};
 use boundary::buffers::Buffers;
 use boundary::cluster::ClusterFinder;
-use boundary::projection::{Track, object_boundary_create, object_boundary_exit, object_boundary_update};
+use boundary::projection::{
+    Track, object_boundary_create, object_boundary_exit, object_boundary_update,
+};
 use boundary::remote_auras::{AuraIndex, RemoteAuras};
 use boundary::{AuraGeometry, BodyView, BoundaryConfig, LifeState};
 use domain::{BodyId, Epoch, Layout, Rect, RegionId, RegionMap, Tick};
@@ -64,7 +66,11 @@ fn ac_calls_what_touches_an_aura() {
     let call = |x| strongest_call(&ball(9, x), &index, true, |_| None);
     assert_eq!(call(-5.01), None, "0.01 m outside the first");
     assert_eq!(call(-4.99).map(|call| call.owner), Some(RegionId(1)));
-    assert_eq!(call(3.0).map(|call| call.owner), Some(RegionId(2)), "deeper in the second");
+    assert_eq!(
+        call(3.0).map(|call| call.owner),
+        Some(RegionId(2)),
+        "deeper in the second"
+    );
 }
 
 /// BT, algorithm 2: a chain that has wholly left goes, to the region that holds it; one whose last member is still at home stays.
@@ -78,7 +84,11 @@ fn bt_sends_islands_only() {
     assert_eq!(members.len(), 3);
     assert_eq!(destination(&members, &map), RegionId(1));
     let mut finder = ClusterFinder::new(chain(0.4), 4.0, &alone);
-    assert_eq!(island(&mut finder, BodyId(2), &home), None, "the first is still across the border");
+    assert_eq!(
+        island(&mut finder, BodyId(2), &home),
+        None,
+        "the first is still across the border"
+    );
 }
 
 /// OBC and OBE, algorithms 3 and 5: the first boundary begins the projection, the last one left ends it; entering twice counts once.
@@ -90,8 +100,14 @@ fn obc_and_obe_count_boundaries() {
     object_boundary_create(&mut track, RegionId(1), Tick(5));
     assert_eq!(track.boundaries, [RegionId(1), RegionId(2)]);
     assert_eq!(track.since, Some(Tick(3)));
-    assert!(!object_boundary_exit(&mut track, RegionId(1)), "one is left");
-    assert!(object_boundary_exit(&mut track, RegionId(2)), "that was the last");
+    assert!(
+        !object_boundary_exit(&mut track, RegionId(1)),
+        "one is left"
+    );
+    assert!(
+        object_boundary_exit(&mut track, RegionId(2)),
+        "that was the last"
+    );
 }
 
 /// OBU, algorithm 4: a moving body is told to all; a sleeping one only to who does not know.
@@ -99,9 +115,13 @@ fn obc_and_obe_count_boundaries() {
 fn obu_lets_sleepers_be_silent() {
     let geometry = geometry();
     let mut track = Track::new(Epoch(2), LifeState::IntersectingBoundary, Some(Tick(1)));
-    let (awake, to_all) = object_boundary_update(BodyId(1), &track, &ball(1, -0.6), Tick(9), &geometry);
+    let (awake, to_all) =
+        object_boundary_update(BodyId(1), &track, &ball(1, -0.6), Tick(9), &geometry);
     assert!(to_all);
-    assert_eq!((awake.body, awake.epoch, awake.tick), (BodyId(1), Epoch(2), Tick(9)));
+    assert_eq!(
+        (awake.body, awake.epoch, awake.tick),
+        (BodyId(1), Epoch(2), Tick(9))
+    );
     let asleep = BodyView {
         asleep: true,
         ..ball(1, -0.6)

@@ -4,7 +4,9 @@ use crate::catch_up::CatchUp;
 use crate::view::Seen;
 use crate::{MovedBody, RegionConfig, RegionEvent, RegionSnapshot};
 use boundary::{Arrival, AuraSize, Boundary, BoundaryEvent, Departure, HandoverMode};
-use domain::{Body, BodyId, Cluster, Epoch, Joint, Motion, RegionId, RegionMapError, SimTime, Tick};
+use domain::{
+    Body, BodyId, Cluster, Epoch, Joint, Motion, RegionId, RegionMapError, SimTime, Tick,
+};
 use glam::{DVec3, Vec3};
 use std::collections::VecDeque;
 use thiserror::Error;
@@ -161,7 +163,10 @@ impl Region {
             let Message::Offer(offer) = message else {
                 return true;
             };
-            let unborn = offer.unborn.iter().try_for_each(|unborn| check_body(&unborn.body));
+            let unborn = offer
+                .unborn
+                .iter()
+                .try_for_each(|unborn| check_body(&unborn.body));
             let Err(why) = world::check_cluster(&offer.cluster).and(unborn) else {
                 return true;
             };
@@ -172,7 +177,8 @@ impl Region {
             });
             false
         });
-        self.boundary.handle_envelope(arrived_at, self.tick, envelope);
+        self.boundary
+            .handle_envelope(arrived_at, self.tick, envelope);
     }
 
     /// Time moved: one physics step, to `tick`. The phases in order; whoever wants to know what each of them costs calls
@@ -249,12 +255,20 @@ impl Region {
 
     fn admit_cluster(&mut self, mut arrival: Arrival, frozen: bool) {
         let cluster = std::mem::take(&mut arrival.offer.cluster);
-        let from = if frozen { self.tick } else { arrival.offer.tick };
+        let from = if frozen {
+            self.tick
+        } else {
+            arrival.offer.tick
+        };
         let events = &mut self.events;
         let cluster = self
             .catch_up
             .bring(cluster, from, self.tick, |tick, batch, bodies| {
-                events.push_back(RegionEvent::CaughtUp { tick, batch, bodies });
+                events.push_back(RegionEvent::CaughtUp {
+                    tick,
+                    batch,
+                    bodies,
+                });
             })
             .expect("the cluster was checked when it came in");
         self.world
@@ -333,10 +347,11 @@ impl Region {
     fn report_contacts(&mut self) {
         let tick = self.tick;
         let contacts = self.world.contacts_begun();
-        self.events.extend(contacts.iter().map(|contact| RegionEvent::Contact {
-            tick,
-            contact: *contact,
-        }));
+        self.events
+            .extend(contacts.iter().map(|contact| RegionEvent::Contact {
+                tick,
+                contact: *contact,
+            }));
     }
 
     /// Phase 5: a snapshot now and then.

@@ -90,7 +90,10 @@ fn a_ball_is_called() -> Transcript {
     stage.place(1, &ball(2, [3.0, 0.0], [-3.0, 0.0]));
     let mut transcript = Transcript::of(stage);
     transcript.run(50);
-    assert_eq!((transcript.stage.owner(1), transcript.stage.owner(2)), (Some(0), Some(0)));
+    assert_eq!(
+        (transcript.stage.owner(1), transcript.stage.owner(2)),
+        (Some(0), Some(0))
+    );
     transcript
 }
 
@@ -100,7 +103,10 @@ fn two_want_each_other() -> Transcript {
     stage.place(1, &ball(2, [2.0, 0.0], [-3.0, 0.0]));
     let mut transcript = Transcript::of(stage);
     transcript.run(40);
-    assert_eq!((transcript.stage.owner(1), transcript.stage.owner(2)), (Some(0), Some(0)));
+    assert_eq!(
+        (transcript.stage.owner(1), transcript.stage.owner(2)),
+        (Some(0), Some(0))
+    );
     transcript
 }
 
@@ -119,10 +125,18 @@ fn a_pair_out_and_back() -> Transcript {
     stage.place(0, &ball(2, [0.8, 0.0], [2.0, 0.0]));
     let mut transcript = Transcript::of(stage);
     transcript.run(24);
-    assert!(transcript.stage.region_mut(0).set_velocity(BodyId(2), Vec3::new(-2.0, 0.0, 0.0)));
+    assert!(
+        transcript
+            .stage
+            .region_mut(0)
+            .set_velocity(BodyId(2), Vec3::new(-2.0, 0.0, 0.0))
+    );
     transcript.note("b2 is turned back");
     transcript.run(46);
-    assert_eq!((transcript.stage.owner(1), transcript.stage.owner(2)), (Some(0), Some(0)));
+    assert_eq!(
+        (transcript.stage.owner(1), transcript.stage.owner(2)),
+        (Some(0), Some(0))
+    );
     transcript
 }
 
@@ -132,7 +146,12 @@ fn a_sleeper() -> Transcript {
     let mut transcript = Transcript::of(stage);
     transcript.run(200);
     assert!(transcript.stage.region(0).world().is_asleep(BodyId(1)));
-    assert!(transcript.stage.region_mut(0).set_velocity(BodyId(1), Vec3::new(-3.0, 0.0, 0.0)));
+    assert!(
+        transcript
+            .stage
+            .region_mut(0)
+            .set_velocity(BodyId(1), Vec3::new(-3.0, 0.0, 0.0))
+    );
     transcript.note("b1 is pushed away from the border");
     transcript.run(30);
     transcript
@@ -143,7 +162,11 @@ fn a_birth_by_the_border() -> Transcript {
     let mut transcript = Transcript::of(stage);
     transcript.run(10);
     transcript.note("a user spawns b1 in region 0");
-    transcript.stage.region_mut(0).spawn(&ball(1, [-0.8, 0.0], [0.0, 0.0])).expect("sound");
+    transcript
+        .stage
+        .region_mut(0)
+        .spawn(&ball(1, [-0.8, 0.0], [0.0, 0.0]))
+        .expect("sound");
     transcript.run(12);
     assert_eq!(transcript.stage.owner(1), Some(0));
     transcript
@@ -155,7 +178,11 @@ fn a_birth_in_an_aura() -> Transcript {
     let mut transcript = Transcript::of(stage);
     transcript.run(10);
     transcript.note("a user spawns b2 in region 0");
-    transcript.stage.region_mut(0).spawn(&ball(2, [-0.6, 0.0], [0.0, 0.0])).expect("sound");
+    transcript
+        .stage
+        .region_mut(0)
+        .spawn(&ball(2, [-0.6, 0.0], [0.0, 0.0]))
+        .expect("sound");
     transcript.run(20);
     assert_eq!(transcript.stage.owner(2), Some(1));
     transcript
@@ -176,12 +203,24 @@ fn strangers() -> Transcript {
     stage.place(2, &ball(4, [1.2, 0.0], [0.0, 0.0]));
     let mut transcript = Transcript::of(stage);
     transcript.run(10);
-    assert_eq!((transcript.stage.owner(2), transcript.stage.owner(4)), (Some(0), Some(2)));
-    assert!(transcript.stage.region_mut(2).set_velocity(BodyId(4), Vec3::new(-2.0, 0.0, 0.0)));
+    assert_eq!(
+        (transcript.stage.owner(2), transcript.stage.owner(4)),
+        (Some(0), Some(2))
+    );
+    assert!(
+        transcript
+            .stage
+            .region_mut(2)
+            .set_velocity(BodyId(4), Vec3::new(-2.0, 0.0, 0.0))
+    );
     transcript.note("b4 is sent towards b2");
     transcript.run(40);
     assert_eq!(transcript.stage.owner(2), transcript.stage.owner(4));
-    assert_ne!(transcript.stage.owner(2), Some(1), "the host of the place never owns them");
+    assert_ne!(
+        transcript.stage.owner(2),
+        Some(1),
+        "the host of the place never owns them"
+    );
     transcript
 }
 
@@ -230,7 +269,10 @@ fn every_story_is_told_as_it_was_reviewed() {
         }
         let reviewed = std::fs::read_to_string(&path)
             .unwrap_or_else(|error| panic!("{}: {error}; REWRITE=1 writes it", path.display()));
-        let differs = told.lines().zip(reviewed.lines()).position(|(now, then)| now != then);
+        let differs = told
+            .lines()
+            .zip(reviewed.lines())
+            .position(|(now, then)| now != then);
         let at = differs.unwrap_or(told.lines().count().min(reviewed.lines().count()));
         assert!(
             told == reviewed,
@@ -266,13 +308,20 @@ fn the_stories_trace_every_step_of_a_life() {
     let mut seen: Vec<(LifeState, LifeState)> = Vec::new();
     for story in &STORIES {
         let (_, lives) = (story.play)().finish();
-        seen.extend(lives.iter().filter_map(|(_, life)| Some((life.from?, life.to))));
+        seen.extend(
+            lives
+                .iter()
+                .filter_map(|(_, life)| Some((life.from?, life.to))),
+        );
     }
     for step in expected {
         assert!(seen.contains(&step), "{step:?} does not occur in any story");
     }
     for step in seen {
-        assert!(expected.contains(&step), "{step:?} is no step of the diagram");
+        assert!(
+            expected.contains(&step),
+            "{step:?} is no step of the diagram"
+        );
     }
 }
 
@@ -280,7 +329,10 @@ fn the_stories_trace_every_step_of_a_life() {
 /// left out: it tears a life off.)
 #[test]
 fn every_life_is_one_unbroken_chain() {
-    for story in STORIES.iter().filter(|story| story.file != "a_crash_after_a_handover") {
+    for story in STORIES
+        .iter()
+        .filter(|story| story.file != "a_crash_after_a_handover")
+    {
         let (_, lives) = (story.play)().finish();
         let mut states: BTreeMap<(u32, BodyId), LifeState> = BTreeMap::new();
         for (region, life) in lives {
@@ -288,8 +340,16 @@ fn every_life_is_one_unbroken_chain() {
             match life.from {
                 Some(from) => assert_eq!(before, Some(from), "{}: {life:?}", story.file),
                 None => {
-                    assert!(matches!(life.to, Received | Injected), "{}: {life:?}", story.file);
-                    assert!(matches!(before, None | Some(Destroyed)), "{}: {life:?}", story.file);
+                    assert!(
+                        matches!(life.to, Received | Injected),
+                        "{}: {life:?}",
+                        story.file
+                    );
+                    assert!(
+                        matches!(before, None | Some(Destroyed)),
+                        "{}: {life:?}",
+                        story.file
+                    );
                 }
             }
         }

@@ -35,10 +35,18 @@ fn a_body_leaves_at_once_and_enters_at_the_next_update() {
         let had_aura = |stage: &Stage| stage.region(1).boundary().remote_auras().count();
         for _ in 1..delay {
             stage.tick();
-            assert_eq!((stage.owner(1), had_aura(&stage)), (None, 1), "still in flight");
+            assert_eq!(
+                (stage.owner(1), had_aura(&stage)),
+                (None, 1),
+                "still in flight"
+            );
         }
         stage.tick();
-        assert_eq!((stage.owner(1), had_aura(&stage)), (Some(1), 0), "delay {delay}");
+        assert_eq!(
+            (stage.owner(1), had_aura(&stage)),
+            (Some(1), 0),
+            "delay {delay}"
+        );
     }
 }
 
@@ -48,7 +56,14 @@ fn a_ring_moves_whole_and_each_body_once() {
     let mut stage = Setting::columns(2).stage();
     for i in 0..12 {
         let angle = i as f64 * std::f64::consts::TAU / 12.0;
-        stage.place(1, &ball(1 + i, [6.0 + 3.0 * angle.cos(), 3.0 * angle.sin()], [-2.0, 0.0]));
+        stage.place(
+            1,
+            &ball(
+                1 + i,
+                [6.0 + 3.0 * angle.cos(), 3.0 * angle.sin()],
+                [-2.0, 0.0],
+            ),
+        );
     }
     stage.place(0, &ball(50, [-0.2, 0.0], [0.0, 0.0]));
     let offer = until_offer(&mut stage);
@@ -56,7 +71,10 @@ fn a_ring_moves_whole_and_each_body_once() {
     assert_eq!(ids, (1..=12).collect::<Vec<_>>());
     stage.tick();
     assert!((1..=12).all(|body| stage.owner(body) == Some(0)));
-    assert!(stage.run(30).iter().all(|line| line.offer().is_none()), "and it stays together");
+    assert!(
+        stage.run(30).iter().all(|line| line.offer().is_none()),
+        "and it stays together"
+    );
 }
 
 /// A body with nothing ordinary about it.
@@ -100,7 +118,11 @@ fn a_migration_reproduces_the_body() {
     let mut twin = world::World::new(twin_config(&stage), &[]).expect("a world");
     twin.insert(&before).expect("a sound body");
     twin.step();
-    assert_eq!(offer.cluster, twin.copy(&[BodyId(7)]), "the offer is the body after its last step");
+    assert_eq!(
+        offer.cluster,
+        twin.copy(&[BodyId(7)]),
+        "the offer is the body after its last step"
+    );
     assert_eq!(offer.cluster.bodies[0].form, odd_body().form);
     // The receiver inserts it and steps it once in the same tick: compare with a twin that does so.
     stage.tick();
@@ -113,8 +135,14 @@ fn a_migration_reproduces_the_body() {
     assert_eq!(entered.form, offered.form);
     assert_eq!(entered.rest, offered.rest);
     assert_eq!(entered.motion.rotation, offered.motion.rotation);
-    assert_eq!(entered.motion.linear_velocity, offered.motion.linear_velocity);
-    assert_eq!(entered.motion.angular_velocity, offered.motion.angular_velocity);
+    assert_eq!(
+        entered.motion.linear_velocity,
+        offered.motion.linear_velocity
+    );
+    assert_eq!(
+        entered.motion.angular_velocity,
+        offered.motion.angular_velocity
+    );
     assert!(entered.motion.position.distance(offered.motion.position) < 1e-6);
     twin.step();
     assert_eq!(stage.region(1).world().state_hash(), twin.state_hash());
@@ -159,7 +187,10 @@ fn a_cluster_outside_its_region_stands_on_the_scenery() {
     assert!(lands, "region 0 sees b2 land on the table in region 1");
     assert_eq!((stage.owner(1), stage.owner(2)), (Some(0), Some(0)));
     let height = stage.motion(2).expect("owned").position.y;
-    assert!((height - 1.5).abs() < 0.01, "it stands on the table, at {height}");
+    assert!(
+        (height - 1.5).abs() < 0.01,
+        "it stands on the table, at {height}"
+    );
 }
 
 /// I4, AP-22: every word of a finished handover said again, in any order, by anyone, changes nothing.
@@ -175,24 +206,53 @@ fn old_words_change_nothing() {
             Line::Happened { .. } => None,
         })
         .collect();
-    assert!(said.iter().any(|(_, _, message)| matches!(message, Message::Offer(_))));
+    assert!(
+        said.iter()
+            .any(|(_, _, message)| matches!(message, Message::Offer(_)))
+    );
     assert_eq!(stage.owner(1), Some(1));
-    let epoch = stage.region(1).boundary().track(BodyId(1)).expect("owned").epoch;
+    let epoch = stage
+        .region(1)
+        .boundary()
+        .track(BodyId(1))
+        .expect("owned")
+        .epoch;
     assert_eq!(epoch, Epoch(1));
     let now = domain::SimTime::from_secs(1.0);
     for (from, to, message) in said.iter().chain(said.iter().rev()) {
-        stage.region_mut(*to).handle_message(now, envelope(*from, *to, message.clone()));
+        stage
+            .region_mut(*to)
+            .handle_message(now, envelope(*from, *to, message.clone()));
     }
     let after = stage.run(30);
     assert_eq!(stage.owner(1), Some(1));
-    assert_eq!(stage.region(1).boundary().track(BodyId(1)).expect("owned").epoch, Epoch(1));
+    assert_eq!(
+        stage
+            .region(1)
+            .boundary()
+            .track(BodyId(1))
+            .expect("owned")
+            .epoch,
+        Epoch(1)
+    );
     for region in stage.regions() {
-        assert_eq!(region.boundary().remote_auras().count(), 0, "{} revived an aura", region.id());
+        assert_eq!(
+            region.boundary().remote_auras().count(),
+            0,
+            "{} revived an aura",
+            region.id()
+        );
         assert_eq!(region.boundary().in_flight().count(), 0);
     }
     // Old offers are answered again, politely; nothing else happens.
     for line in after {
-        let polite = matches!(&line, Line::Said { message: Message::Accept { .. }, .. });
+        let polite = matches!(
+            &line,
+            Line::Said {
+                message: Message::Accept { .. },
+                ..
+            }
+        );
         assert!(polite, "{line:?}");
     }
 }
@@ -218,9 +278,17 @@ fn an_offer_that_makes_no_sense_is_refused() {
         unborn: Vec::new(),
     };
     let said: Envelope = envelope(0, 1, Message::Offer(offer));
-    stage.region_mut(1).handle_message(domain::SimTime::ZERO, said);
+    stage
+        .region_mut(1)
+        .handle_message(domain::SimTime::ZERO, said);
     let lines = stage.run(3);
     assert_eq!(lines.len(), 1, "{lines:?}");
-    assert!(matches!(&lines[0], Line::Happened { event: RegionEvent::Refused { .. }, .. }));
+    assert!(matches!(
+        &lines[0],
+        Line::Happened {
+            event: RegionEvent::Refused { .. },
+            ..
+        }
+    ));
     assert_eq!(stage.owner(1), None);
 }

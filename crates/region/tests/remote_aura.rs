@@ -9,7 +9,11 @@ use glam::Vec3;
 /// A heap of crates that falls apart in the interior of region 0.
 fn heap(stage: &mut Stage) {
     for i in 0..12 {
-        let mut body = crate_(10 + i, [-15.0 + 0.4 * (i % 3) as f64, 0.3 * (i / 3) as f64], [0.0, 0.0]);
+        let mut body = crate_(
+            10 + i,
+            [-15.0 + 0.4 * (i % 3) as f64, 0.3 * (i / 3) as f64],
+            [0.0, 0.0],
+        );
         body.motion.position.y = 1.0 + 0.9 * i as f64;
         stage.place(0, &body);
     }
@@ -61,9 +65,14 @@ fn a_body_inside_an_aura_flies_straight_on() {
         for _ in 0..60 {
             stage.tick();
             let region = stage.region(0);
-            let at = region.world().motion(BodyId(1)).expect("the longer-known one stays");
+            let at = region
+                .world()
+                .motion(BodyId(1))
+                .expect("the longer-known one stays");
             let auras = region.boundary().remote_auras();
-            inside += auras.filter(|(_, aura)| aura.centre.distance(at.position) < 2.2).count();
+            inside += auras
+                .filter(|(_, aura)| aura.centre.distance(at.position) < 2.2)
+                .count();
             path.push((at.position, at.linear_velocity));
         }
         (path, inside)

@@ -16,7 +16,11 @@ fn b2_moves_after_the_snapshot() -> (Stage, Vec<Line>) {
     stage.place(1, &ball(2, [1.5, 0.0], [0.0, 0.0]));
     let mut lines = stage.run(100);
     assert_eq!((stage.owner(1), stage.owner(2)), (Some(0), Some(1)));
-    assert!(stage.region_mut(1).set_velocity(BodyId(2), Vec3::new(-2.0, 0.0, 0.0)));
+    assert!(
+        stage
+            .region_mut(1)
+            .set_velocity(BodyId(2), Vec3::new(-2.0, 0.0, 0.0))
+    );
     while stage.owner(2) != Some(0) {
         lines.extend(stage.tick());
         assert!(stage.now().0 < 150, "b1's aura calls b2");
@@ -72,13 +76,19 @@ fn words_from_before_the_crash_change_no_owner() {
         );
         offers += u32::from(matches!(message, Message::Offer(_)));
         if from.0 == 1 && is_handover {
-            stage.region_mut(to.0).handle_message(now, envelope(from.0, to.0, message.clone()));
+            stage
+                .region_mut(to.0)
+                .handle_message(now, envelope(from.0, to.0, message.clone()));
         }
     }
     assert_eq!(offers, 1);
     stage.run(20);
     assert_eq!((stage.owner(1), stage.owner(2)), (Some(0), Some(0)));
-    let epoch = stage.region(0).boundary().track(BodyId(2)).map(|track| track.epoch);
+    let epoch = stage
+        .region(0)
+        .boundary()
+        .track(BodyId(2))
+        .map(|track| track.epoch);
     assert_eq!(epoch, Some(Epoch(1)));
     assert_eq!(stage.region(1).world().len(), 0);
 }

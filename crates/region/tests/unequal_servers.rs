@@ -95,7 +95,9 @@ impl Rig {
         }
         let before = region.tick();
         while region.next_wakeup() <= now {
-            record.lateness_ms.push((now - region.next_wakeup()).as_millis());
+            record
+                .lateness_ms
+                .push((now - region.next_wakeup()).as_millis());
             let tick = region.tick().next();
             region.handle_tick(now, tick);
         }
@@ -108,7 +110,8 @@ impl Rig {
             let number = self.sent.entry(link).or_default();
             *number += 1;
             let lost = pace.lost_every > 0 && number.is_multiple_of(pace.lost_every);
-            let arrives = now + SimTime::from_millis(pace.latency_ms + if lost { 10.0 } else { 0.0 });
+            let arrives =
+                now + SimTime::from_millis(pace.latency_ms + if lost { 10.0 } else { 0.0 });
             let free = self.free_at.entry(link).or_default();
             *free = arrives.max(*free);
             self.under_way.push((*free, over_the_wire(&envelope)));
@@ -120,7 +123,9 @@ impl Rig {
     }
 
     fn owner(&self, body: u64) -> Option<usize> {
-        self.servers.iter().position(|(region, ..)| region.world().contains(BodyId(body)))
+        self.servers
+            .iter()
+            .position(|(region, ..)| region.world().contains(BodyId(body)))
     }
 }
 
@@ -134,13 +139,30 @@ fn long_frames_are_sub_stepped() {
     };
     let setting = Setting::columns(2);
     let mut rig = Rig::new(&setting, &[slow, Pace::EVEN]);
-    rig.servers[0].0.place(&ball(1, [-0.9, 0.0], [0.0, 0.5])).expect("sound");
+    rig.servers[0]
+        .0
+        .place(&ball(1, [-0.9, 0.0], [0.0, 0.5]))
+        .expect("sound");
     rig.run(2.0);
     let (region, _, record) = &rig.servers[0];
     assert_eq!(region.tick().0, 120, "all ticks of two seconds");
-    assert!(record.ticks[1..].iter().all(|ticks| (2..=3).contains(ticks)), "{:?}", record.ticks);
-    assert!(record.envelopes.iter().all(|to| to.values().all(|count| *count == 1)));
-    assert!(record.envelopes.iter().filter(|to| !to.is_empty()).count() > 40, "it spoke in every frame");
+    assert!(
+        record.ticks[1..]
+            .iter()
+            .all(|ticks| (2..=3).contains(ticks)),
+        "{:?}",
+        record.ticks
+    );
+    assert!(
+        record
+            .envelopes
+            .iter()
+            .all(|to| to.values().all(|count| *count == 1))
+    );
+    assert!(
+        record.envelopes.iter().filter(|to| !to.is_empty()).count() > 40,
+        "it spoke in every frame"
+    );
     let (fast, _, record) = &rig.servers[1];
     assert_eq!(fast.tick().0, 120);
     assert!(record.ticks.iter().all(|ticks| *ticks <= 1));
@@ -166,7 +188,10 @@ fn each_server_has_its_own_frames_and_links() {
     let exceeded = |paces: [Pace; 3]| {
         let mut rig = Rig::new(&setting, &paces);
         for (region, x) in [(0, -10.9), (1, -9.1), (2, 10.9)] {
-            rig.servers[region].0.place(&ball(1 + region as u64, [x, 0.0], [0.0, 1.0])).expect("sound");
+            rig.servers[region]
+                .0
+                .place(&ball(1 + region as u64, [x, 0.0], [0.0, 1.0]))
+                .expect("sound");
         }
         rig.run(2.0);
         rig.servers
@@ -179,10 +204,19 @@ fn each_server_has_its_own_frames_and_links() {
     };
     let none = (false, false);
     assert_eq!(exceeded([Pace::EVEN; 3]), [none; 3]);
-    assert_eq!(exceeded([sluggish, Pace::EVEN, Pace::EVEN]), [(true, false), none, none]);
+    assert_eq!(
+        exceeded([sluggish, Pace::EVEN, Pace::EVEN]),
+        [(true, false), none, none]
+    );
     // Region 2 speaks to region 1 only: they are neighbours.
-    assert_eq!(exceeded([Pace::EVEN, Pace::EVEN, remote]), [none, (false, true), none]);
-    assert_eq!(exceeded([lossy, Pace::EVEN, Pace::EVEN]), [none, (false, true), none]);
+    assert_eq!(
+        exceeded([Pace::EVEN, Pace::EVEN, remote]),
+        [none, (false, true), none]
+    );
+    assert_eq!(
+        exceeded([lossy, Pace::EVEN, Pace::EVEN]),
+        [none, (false, true), none]
+    );
 }
 
 /// AP-23: with any phases and frame times within the tolerances two balls meet on one server, once, and no body is stepped less often than the
@@ -203,8 +237,14 @@ fn phases_and_frame_times_do_not_matter() {
         });
         let setting = Setting::columns(2);
         let mut rig = Rig::new(&setting, &paces);
-        rig.servers[0].0.place(&ball(1, [-4.0, 0.0], [5.0, 0.0])).expect("sound");
-        rig.servers[1].0.place(&ball(2, [4.0, 0.0], [-5.0, 0.0])).expect("sound");
+        rig.servers[0]
+            .0
+            .place(&ball(1, [-4.0, 0.0], [5.0, 0.0]))
+            .expect("sound");
+        rig.servers[1]
+            .0
+            .place(&ball(2, [4.0, 0.0], [-5.0, 0.0]))
+            .expect("sound");
         rig.run(1.5);
         assert_eq!(rig.owner(1), rig.owner(2), "{frames:?} {phases:?}");
         let contacts: Vec<_> = rig
@@ -219,6 +259,9 @@ fn phases_and_frame_times_do_not_matter() {
         // 7 m at 10 m/s: after 0.7 s, at tick 42 or 43.
         assert_eq!(contacts.len(), 1, "{frames:?} {phases:?}: {contacts:?}");
         assert!((42..=43).contains(&contacts[0].0), "{contacts:?}");
-        assert!(contacts[0].1 <= 10.0 / 60.0 + 1e-3, "not deeper than one step: {contacts:?}");
+        assert!(
+            contacts[0].1 <= 10.0 / 60.0 + 1e-3,
+            "not deeper than one step: {contacts:?}"
+        );
     }
 }

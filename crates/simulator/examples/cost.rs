@@ -67,7 +67,14 @@ fn compare_one_region() {
     let (mut bare, mut ours) = (Duration::ZERO, Duration::ZERO);
     // Which of the two is built first decides who gets the better memory; so each is first once.
     for plain_first in [true, false] {
-        let one = || Fleet::new(RegionMap::single(), BoundaryConfig::default(), &[ground(0.5)], &bodies);
+        let one = || {
+            Fleet::new(
+                RegionMap::single(),
+                BoundaryConfig::default(),
+                &[ground(0.5)],
+                &bodies,
+            )
+        };
         let (mut plain, mut fleet) = if plain_first {
             let plain = plain_rapier(&bodies);
             (plain, one())
@@ -90,11 +97,18 @@ fn compare_one_region() {
             bare += bare_round;
             ours += our_round;
         }
-        assert!(are_alike(&plain, &fleet), "both must have done the same work");
+        assert!(
+            are_alike(&plain, &fleet),
+            "both must have done the same work"
+        );
     }
     let per_tick = |spent: Duration| spent.as_secs_f64() * 1e3 / (2 * TICKS) as f64;
     println!("one region, {BOXES} boxes, twice {TICKS} ticks");
-    println!("  bare Rapier {:.3} ms per tick, Region {:.3} ms", per_tick(bare), per_tick(ours));
+    println!(
+        "  bare Rapier {:.3} ms per tick, Region {:.3} ms",
+        per_tick(bare),
+        per_tick(ours)
+    );
     println!(
         "  Region / bare Rapier: median of rounds {:.3}, total {:.3} (wanted: at most 1.05)",
         median(ratios),
@@ -109,7 +123,9 @@ fn plain_rapier(bodies: &[Body]) -> PhysicsWorld {
     for body in bodies {
         physics.insert(
             RigidBodyBuilder::dynamic().translation(body.motion.position.as_vec3()),
-            ColliderBuilder::cuboid(0.5, 0.5, 0.5).density(1000.0).friction(0.5),
+            ColliderBuilder::cuboid(0.5, 0.5, 0.5)
+                .density(1000.0)
+                .friction(0.5),
         );
     }
     physics
@@ -124,14 +140,24 @@ fn are_alike(plain: &PhysicsWorld, fleet: &Fleet) -> bool {
 // ── four regions ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 fn compare_four_regions() {
-    let extent = Rect { min: [-340.0; 2], max: [340.0; 2] };
+    let extent = Rect {
+        min: [-340.0; 2],
+        max: [340.0; 2],
+    };
     let map = RegionMap::build(Layout::Grid, 4, extent).expect("four squares");
     let mut bodies = at_the_borders();
     let at_borders = bodies.len() as u64;
-    for (i, (x, z)) in [(-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0), (1.0, 1.0)].into_iter().enumerate() {
+    for (i, (x, z)) in [(-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0), (1.0, 1.0)]
+        .into_iter()
+        .enumerate()
+    {
         let share = (BOXES - at_borders) / 4;
         let first = at_borders + i as u64 * share;
-        bodies.extend(heap(first..first + share, DVec3::new(170.0 * x, 0.0, 170.0 * z), 0.5));
+        bodies.extend(heap(
+            first..first + share,
+            DVec3::new(170.0 * x, 0.0, 170.0 * z),
+            0.5,
+        ));
     }
     let mut fleet = Fleet::new(map, BoundaryConfig::default(), &[ground(0.0)], &bodies);
     let mut ratios = Vec::new();
@@ -175,8 +201,17 @@ fn at_the_borders() -> Vec<Body> {
             let crosses = meets || slot % 5 == 0;
             let group = Group {
                 along: outwards * (20.0 + 13.0 * f64::from(slot)),
-                across: side * if meets { 3.0 } else { 1.6 + 0.3 * f64::from(slot % 5) },
-                speed: Vec3::new(if crosses { -side as f32 } else { 0.0 }, 0.0, outwards as f32),
+                across: side
+                    * if meets {
+                        3.0
+                    } else {
+                        1.6 + 0.3 * f64::from(slot % 5)
+                    },
+                speed: Vec3::new(
+                    if crosses { -side as f32 } else { 0.0 },
+                    0.0,
+                    outwards as f32,
+                ),
                 turned: line % 2 == 1,
             };
             group.put(&mut bodies);
@@ -212,7 +247,8 @@ impl Group {
             let place = DVec3::new(self.across + x, 0.5, self.along + z);
             let turn = |v: [f64; 3]| if self.turned { [v[2], v[1], v[0]] } else { v };
             let mut body = cube(bodies.len() as u64, turn(place.to_array()).into(), 0.0);
-            body.motion.linear_velocity = DVec3::from_array(turn(self.speed.as_dvec3().to_array())).as_vec3();
+            body.motion.linear_velocity =
+                DVec3::from_array(turn(self.speed.as_dvec3().to_array())).as_vec3();
             bodies.push(body);
         }
     }
@@ -248,7 +284,10 @@ fn ground(friction: f32) -> Static {
         shape: Shape::Plane,
         position: DVec3::ZERO,
         rotation: Quat::IDENTITY,
-        material: Material { friction, ..Material::default() },
+        material: Material {
+            friction,
+            ..Material::default()
+        },
     }
 }
 
@@ -277,7 +316,9 @@ fn split_of(name: &str, servers: Option<usize>) {
     let mut total = Cost::default();
     let mut projecting = 0;
     for tick in 0..ticks {
-        while let Some(spawn) = spawns.next_if(|spawn| spawn.at <= scene.step.due(Tick(tick)).as_secs()) {
+        while let Some(spawn) =
+            spawns.next_if(|spawn| spawn.at <= scene.step.due(Tick(tick)).as_secs())
+        {
             fleet.spawn(&spawn.body);
         }
         fleet.tick(&mut total);
@@ -286,7 +327,11 @@ fn split_of(name: &str, servers: Option<usize>) {
     println!(
         "{}: {servers} regions, {ticks} ticks, {} bodies at the end, {:.1} projecting, {} handed over",
         scene.name,
-        fleet.regions.iter().map(|region| region.world().len()).sum::<usize>(),
+        fleet
+            .regions
+            .iter()
+            .map(|region| region.world().len())
+            .sum::<usize>(),
         projecting as f64 / ticks as f64,
         fleet.handed_over,
     );
@@ -381,10 +426,16 @@ impl Fleet {
         };
         let owners = fleet.owners(bodies, joints, &boundary);
         for body in bodies {
-            fleet.region(owners[&body.id]).place(body).unwrap_or_else(|why| fail(why));
+            fleet
+                .region(owners[&body.id])
+                .place(body)
+                .unwrap_or_else(|why| fail(why));
         }
         for joint in joints {
-            fleet.region(owners[&joint.a]).tie(joint).unwrap_or_else(|why| fail(why));
+            fleet
+                .region(owners[&joint.a])
+                .tie(joint)
+                .unwrap_or_else(|why| fail(why));
         }
         fleet
     }
@@ -408,16 +459,26 @@ impl Fleet {
     }
 
     fn spawn(&mut self, body: &Body) {
-        let home = self.map.region_at(body.motion.position.x, body.motion.position.z);
-        self.region(home).spawn(body).unwrap_or_else(|why| fail(why));
+        let home = self
+            .map
+            .region_at(body.motion.position.x, body.motion.position.z);
+        self.region(home)
+            .spawn(body)
+            .unwrap_or_else(|why| fail(why));
     }
 
     fn projecting(&self) -> usize {
-        self.regions.iter().map(|region| region.boundary().projecting().count()).sum()
+        self.regions
+            .iter()
+            .map(|region| region.boundary().projecting().count())
+            .sum()
     }
 
     fn awake(&self) -> usize {
-        self.regions.iter().map(|region| region.world().awake_count()).sum()
+        self.regions
+            .iter()
+            .map(|region| region.world().awake_count())
+            .sum()
     }
 
     /// A tick as the simulator drives it.
@@ -434,7 +495,9 @@ impl Fleet {
             let now = self.step.due(tick);
             region.handle_frame(now);
             for bytes in std::mem::take(&mut self.inboxes[index]) {
-                let envelope = timed(&mut cost.wire, || wire::decode(&bytes).expect("just encoded"));
+                let envelope = timed(&mut cost.wire, || {
+                    wire::decode(&bytes).expect("just encoded")
+                });
                 timed(&mut cost.hearing, || region.handle_message(now, envelope));
             }
             timed(&mut cost.entering, || region.begin_tick(tick));

@@ -51,7 +51,9 @@ impl Fault {
 
 /// Why a fault cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("'{text}' is no fault: write crash=SERVER@SECONDS+SECONDS or cut=SERVER-SERVER@SECONDS+SECONDS, e.g. crash=1@3.5+0.8")]
+#[error(
+    "'{text}' is no fault: write crash=SERVER@SECONDS+SECONDS or cut=SERVER-SERVER@SECONDS+SECONDS, e.g. crash=1@3.5+0.8"
+)]
 pub struct FaultError {
     text: String,
 }
@@ -77,7 +79,11 @@ fn read(text: &str) -> Option<Fault> {
     let (kind, rest) = text.split_once('=')?;
     let (whom, when) = rest.split_once('@')?;
     let (at, down) = when.split_once('+')?;
-    let secs = |text: &str| text.parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);
+    let secs = |text: &str| {
+        text.parse::<f64>()
+            .ok()
+            .filter(|s| s.is_finite() && *s >= 0.0)
+    };
     let region = |text: &str| text.parse().ok().map(RegionId);
     let (at, down) = (secs(at)?, secs(down)?);
     match kind {
@@ -108,7 +114,16 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_with_the_form() {
-        for text in ["", "crash", "crash=1", "crash=x@1+1", "cut=1@1+1", "cut=1-1@1+1", "boom=1@1+1", "crash=1@-1+1"] {
+        for text in [
+            "",
+            "crash",
+            "crash=1",
+            "crash=x@1+1",
+            "cut=1@1+1",
+            "cut=1-1@1+1",
+            "boom=1@1+1",
+            "crash=1@-1+1",
+        ] {
             let error = text.parse::<Fault>().expect_err(text);
             assert!(error.to_string().contains("crash=SERVER"));
         }

@@ -25,7 +25,9 @@ impl Counters {
     pub fn count(&mut self, fact: &Fact<'_>) {
         match fact {
             Fact::Departed { members, .. } => self.migrations += members.len() as u64,
-            Fact::Contact { restored: false, .. } => self.collisions += 1,
+            Fact::Contact {
+                restored: false, ..
+            } => self.collisions += 1,
             _ => {}
         }
     }

@@ -108,7 +108,12 @@ impl Server {
     }
 
     /// One frame: receive, step what is due, send. `last_tick` ends the physics. Calls back after every tick.
-    pub fn run_frame(&mut self, now: SimTime, last_tick: u64, mut after_tick: impl FnMut(&mut Region)) {
+    pub fn run_frame(
+        &mut self,
+        now: SimTime,
+        last_tick: u64,
+        mut after_tick: impl FnMut(&mut Region),
+    ) {
         self.next_frame = now + self.frames.next(&mut self.rng);
         let Some(mut region) = self.region.take() else {
             return;

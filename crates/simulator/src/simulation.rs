@@ -12,7 +12,7 @@ use crate::options::SimOptions;
 use crate::outcome::{Counters, Outcome};
 use crate::server::{Server, ServerPace};
 use crate::user::{User, Wish};
-use boundary::{BoundaryConfig, BodyView, HandoverMode, Tolerances, initial};
+use boundary::{BodyView, BoundaryConfig, HandoverMode, Tolerances, initial};
 use domain::{
     Body, BodyId, ContactEnd, Epoch, Joint, Layout, Motion, RegionId, RegionMap, RegionMapError,
     SimTime, Tick,
@@ -99,7 +99,11 @@ impl Simulation {
             regions: map.len(),
             step: scene.step,
             frozen_in_flight: options.handover == HandoverMode::Freeze,
-            assemblies: assemblies.values().filter(|group| group.len() > 1).cloned().collect(),
+            assemblies: assemblies
+                .values()
+                .filter(|group| group.len() > 1)
+                .cloned()
+                .collect(),
         };
         let mut simulation = Self {
             now: SimTime::ZERO,
@@ -133,7 +137,12 @@ impl Simulation {
     ) -> Result<(), SimError> {
         let views = scene.bodies.iter().map(start_view).collect();
         let assembly = |id: BodyId, out: &mut Vec<BodyId>| {
-            out.extend(assemblies.values().filter(|group| group.binary_search(&id).is_ok()).flatten());
+            out.extend(
+                assemblies
+                    .values()
+                    .filter(|group| group.binary_search(&id).is_ok())
+                    .flatten(),
+            );
         };
         let owners = initial::owners(views, &self.map, boundary, &assembly);
         for body in &scene.bodies {
@@ -186,7 +195,11 @@ impl Simulation {
     // ── the loop ───────────────────────────────────────────────────────────────────────────────────────────────
 
     fn next_event(&self) -> Option<SimTime> {
-        let frames = self.servers.iter().filter(|s| s.region.is_some()).map(|s| s.next_frame);
+        let frames = self
+            .servers
+            .iter()
+            .filter(|s| s.region.is_some())
+            .map(|s| s.next_frame);
         frames
             .chain(self.next_network_event())
             .chain(self.user.next().map(|at| at.max(self.now)))
@@ -219,7 +232,9 @@ impl Simulation {
         let (now, last_tick) = (self.now, self.last_tick.0);
         let id = self.servers[index].id();
         let mut records = Vec::new();
-        self.servers[index].run_frame(now, last_tick, |region| records.push(TickRecord::of(region)));
+        self.servers[index].run_frame(now, last_tick, |region| {
+            records.push(TickRecord::of(region))
+        });
         for record in records {
             self.tell_tick(id, record);
         }
@@ -406,7 +421,13 @@ impl Simulation {
                 form: &body.form,
                 motion: &body.motion,
             }),
-            RegionEvent::Departed { tick, to, handover, cause, members } => {
+            RegionEvent::Departed {
+                tick,
+                to,
+                handover,
+                cause,
+                members,
+            } => {
                 let members = pairs(&members);
                 self.tell(&Fact::Departed {
                     tick,
@@ -417,13 +438,22 @@ impl Simulation {
                     cause,
                 });
             }
-            RegionEvent::CaughtUp { tick, batch, bodies } => self.tell(&Fact::CaughtUp {
+            RegionEvent::CaughtUp {
+                tick,
+                batch,
+                bodies,
+            } => self.tell(&Fact::CaughtUp {
                 tick,
                 region,
                 batch,
                 bodies: &bodies,
             }),
-            RegionEvent::Arrived { tick, from, handover, members } => {
+            RegionEvent::Arrived {
+                tick,
+                from,
+                handover,
+                members,
+            } => {
                 let members = pairs(&members);
                 self.tell(&Fact::Arrived {
                     tick,
@@ -437,7 +467,11 @@ impl Simulation {
             RegionEvent::Recovered { tick, bodies } => {
                 self.tell_recovery(region, tick, &pairs(&bodies));
             }
-            RegionEvent::Refused { from, handover, why } => {
+            RegionEvent::Refused {
+                from,
+                handover,
+                why,
+            } => {
                 panic!("{region} refused offer {} of {from}: {why}", handover.0);
             }
             RegionEvent::Life(_) => {}
@@ -496,7 +530,13 @@ impl Simulation {
         self.tell_quiescence();
         let report = self.checkers.take().map(Checkers::finish);
         let mut outcome = self.outcome;
-        outcome.fill(&self.counters, report, &self.servers, &self.network, &self.map);
+        outcome.fill(
+            &self.counters,
+            report,
+            &self.servers,
+            &self.network,
+            &self.map,
+        );
         outcome.ticks = self.last_tick.0;
         outcome.history_hash = format!("{:016x}", self.history.digest());
         outcome
@@ -506,7 +546,11 @@ impl Simulation {
         let mut auras = Vec::new();
         let mut projecting = Vec::new();
         let under_way = self.bodies_under_way();
-        for region in self.servers.iter().filter_map(|server| server.region.as_ref()) {
+        for region in self
+            .servers
+            .iter()
+            .filter_map(|server| server.region.as_ref())
+        {
             for (body, aura) in region.boundary().remote_auras() {
                 if aura.provisional_until.is_none() && !under_way.contains(&body) {
                     auras.push(AuraHeld {
@@ -536,7 +580,11 @@ impl Simulation {
     /// Bodies that left one region and have not entered another when time stopped, and those not yet born.
     fn bodies_under_way(&self) -> BTreeSet<BodyId> {
         let mut under_way = BTreeSet::new();
-        for region in self.servers.iter().filter_map(|server| server.region.as_ref()) {
+        for region in self
+            .servers
+            .iter()
+            .filter_map(|server| server.region.as_ref())
+        {
             let boundary = region.boundary();
             let offers = boundary.in_flight().map(|(_, offer)| offer);
             for offer in offers.chain(boundary.waiting().map(|arrival| &arrival.offer)) {
@@ -603,7 +651,10 @@ impl TickRecord {
 }
 
 fn pairs(members: &[MovedBody]) -> Vec<(BodyId, Epoch)> {
-    members.iter().map(|moved| (moved.body, moved.epoch)).collect()
+    members
+        .iter()
+        .map(|moved| (moved.body, moved.epoch))
+        .collect()
 }
 
 fn start_view(body: &Body) -> BodyView {
@@ -645,13 +696,20 @@ fn boundary_config(scene: &Scene, options: &SimOptions) -> BoundaryConfig {
 
 /// A run goes on until everyone has come back from the last fault: only then can it be judged.
 fn duration(scene: &Scene, options: &SimOptions) -> f64 {
-    let recovered = options.faults.iter().map(|fault| fault.window().1 + RECOVERY_SECS);
+    let recovered = options
+        .faults
+        .iter()
+        .map(|fault| fault.window().1 + RECOVERY_SECS);
     recovered.fold(options.seconds.unwrap_or(scene.seconds), f64::max)
 }
 
 fn check_faults(faults: &[Fault], servers: usize) -> Result<(), SimError> {
     for fault in faults {
-        if let Some(region) = fault.regions().into_iter().find(|r| r.0 as usize >= servers) {
+        if let Some(region) = fault
+            .regions()
+            .into_iter()
+            .find(|r| r.0 as usize >= servers)
+        {
             return Err(SimError::NoSuchServer {
                 fault: *fault,
                 region,
@@ -669,7 +727,10 @@ fn servers(
     boundary: BoundaryConfig,
     seed: u64,
 ) -> Result<Vec<Server>, SimError> {
-    let crashes = options.faults.iter().any(|fault| matches!(fault, Fault::Crash { .. }));
+    let crashes = options
+        .faults
+        .iter()
+        .any(|fault| matches!(fault, Fault::Crash { .. }));
     let snapshot_ticks = options
         .snapshot_ticks
         .or(crashes.then_some(DEFAULT_SNAPSHOT_TICKS));
@@ -719,12 +780,14 @@ fn upheavals(faults: &[Fault]) -> Vec<(SimTime, Upheaval)> {
             let (begin, end) = fault.window();
             let (begin, end) = (SimTime::from_secs(begin), SimTime::from_secs(end));
             match *fault {
-                Fault::Crash { region, down, .. } => {
-                    [(begin, Upheaval::Crash(region, down)), (end, Upheaval::Restart(region))]
-                }
-                Fault::Cut { a, b, down, .. } => {
-                    [(begin, Upheaval::Cut(a, b, down)), (end, Upheaval::Heal(a, b))]
-                }
+                Fault::Crash { region, down, .. } => [
+                    (begin, Upheaval::Crash(region, down)),
+                    (end, Upheaval::Restart(region)),
+                ],
+                Fault::Cut { a, b, down, .. } => [
+                    (begin, Upheaval::Cut(a, b, down)),
+                    (end, Upheaval::Heal(a, b)),
+                ],
             }
         })
         .collect();
@@ -747,7 +810,10 @@ fn assemblies(bodies: &[Body], joints: &[Joint]) -> BTreeMap<BodyId, Vec<BodyId>
     }
     let mut groups: BTreeMap<BodyId, Vec<BodyId>> = BTreeMap::new();
     for body in bodies {
-        groups.entry(find(&root, body.id)).or_default().push(body.id);
+        groups
+            .entry(find(&root, body.id))
+            .or_default()
+            .push(body.id);
     }
     groups.retain(|_, group| group.len() > 1);
     groups

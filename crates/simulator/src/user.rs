@@ -24,14 +24,18 @@ pub struct User {
 impl User {
     /// Everything the scene asks for, in order of time.
     pub fn of(scene: &Scene, seed: u64) -> Self {
-        let spawns = scene
-            .spawns(seed)
-            .into_iter()
-            .map(|spawn| (SimTime::from_secs(spawn.at), Wish::Spawn(Box::new(spawn.body))));
-        let acts = scene
-            .commands
-            .iter()
-            .map(|command| (SimTime::from_secs(command.at), Wish::Act(command.body, command.action)));
+        let spawns = scene.spawns(seed).into_iter().map(|spawn| {
+            (
+                SimTime::from_secs(spawn.at),
+                Wish::Spawn(Box::new(spawn.body)),
+            )
+        });
+        let acts = scene.commands.iter().map(|command| {
+            (
+                SimTime::from_secs(command.at),
+                Wish::Act(command.body, command.action),
+            )
+        });
         let mut wishes: Vec<_> = spawns.chain(acts).collect();
         wishes.sort_by_key(|(at, _)| *at);
         Self {
@@ -47,7 +51,9 @@ impl User {
 
     /// The next wish, if it is due.
     pub fn take(&mut self, now: SimTime) -> Option<Wish> {
-        self.wishes.pop_front_if(|(at, _)| *at <= now).map(|(_, wish)| wish)
+        self.wishes
+            .pop_front_if(|(at, _)| *at <= now)
+            .map(|(_, wish)| wish)
     }
 
     /// It could not be done now: try again at that time.

@@ -19,14 +19,25 @@ fn run_scene(name: &str, at_most: f64) {
     for servers in SERVERS {
         let options = SimOptions {
             servers: Some(servers),
-            seconds: Some(if whole { scene.seconds } else { scene.seconds.min(at_most) }),
+            seconds: Some(if whole {
+                scene.seconds
+            } else {
+                scene.seconds.min(at_most)
+            }),
             network: network(NETWORK),
             ..SimOptions::default()
         };
         let outcome = run(&scene, &options);
-        assert_clean(&outcome, &format!("auramesh sim {name} --servers {servers} --net {NETWORK}"));
+        assert_clean(
+            &outcome,
+            &format!("auramesh sim {name} --servers {servers} --net {NETWORK}"),
+        );
         let tally = outcome.bodies;
-        assert_eq!(tally.start + tally.spawned - tally.removed, tally.end + tally.in_flight, "{name}");
+        assert_eq!(
+            tally.start + tally.spawned - tally.removed,
+            tally.end + tally.in_flight,
+            "{name}"
+        );
         assert_eq!(outcome.servers, servers);
     }
 }

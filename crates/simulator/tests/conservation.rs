@@ -26,7 +26,11 @@ impl Book {
         match *fact {
             Fact::Born { region, body, .. } => {
                 self.born += 1;
-                assert_eq!(self.places.insert(body, Some(region.0)), None, "{body} is born twice");
+                assert_eq!(
+                    self.places.insert(body, Some(region.0)),
+                    None,
+                    "{body} is born twice"
+                );
             }
             Fact::Departed { from, members, .. } => {
                 for (body, _) in members {
@@ -36,7 +40,9 @@ impl Book {
                 let in_flight = self.places.values().filter(|place| place.is_none()).count();
                 self.in_flight_at_once = self.in_flight_at_once.max(in_flight);
             }
-            Fact::Arrived { region, members, .. } => {
+            Fact::Arrived {
+                region, members, ..
+            } => {
                 for (body, _) in members {
                     let before = self.places.insert(*body, Some(region.0));
                     assert_eq!(before, Some(None), "{body} comes out of its flight");
@@ -70,11 +76,21 @@ fn count(name: &str, servers: usize, seconds: f64, net: &str) {
     });
     assert_clean(&outcome, name);
     let book = book.borrow();
-    assert!(outcome.migrations > 0 && book.in_flight_at_once > 0, "{name}: there was traffic");
+    assert!(
+        outcome.migrations > 0 && book.in_flight_at_once > 0,
+        "{name}: there was traffic"
+    );
     let tally = outcome.bodies;
     assert_eq!(tally.start, scene.bodies.len() as u64);
-    assert_eq!(tally.start + tally.spawned - tally.removed, tally.end + tally.in_flight);
-    assert_eq!(book.places.len() as u64, tally.start + tally.spawned, "{name}: all bodies by id");
+    assert_eq!(
+        tally.start + tally.spawned - tally.removed,
+        tally.end + tally.in_flight
+    );
+    assert_eq!(
+        book.places.len() as u64,
+        tally.start + tally.spawned,
+        "{name}: all bodies by id"
+    );
     assert_eq!(book.born, tally.spawned);
     let in_flight = book.places.values().filter(|place| place.is_none()).count() as u64;
     assert_eq!(in_flight, tally.in_flight, "{name}");
@@ -83,18 +99,38 @@ fn count(name: &str, servers: usize, seconds: f64, net: &str) {
 /// AP-1 in a run without spawns: clusters that cross borders and corners.
 #[test]
 fn islands_are_conserved() {
-    count("islands", 4, 15.0, "latency_ms=1.5,jitter_ms=0.5,loss=0.02,dup=0.02");
-    count("islands", 9, 15.0, "latency_ms=1.5,jitter_ms=0.5,loss=0.02,dup=0.02");
+    count(
+        "islands",
+        4,
+        15.0,
+        "latency_ms=1.5,jitter_ms=0.5,loss=0.02,dup=0.02",
+    );
+    count(
+        "islands",
+        9,
+        15.0,
+        "latency_ms=1.5,jitter_ms=0.5,loss=0.02,dup=0.02",
+    );
 }
 
 /// AP-1 with jointed bodies.
 #[test]
 fn ragdolls_are_conserved() {
-    count("ragdolls", 4, 6.0, "latency_ms=1.5,jitter_ms=0.5,loss=0.02,dup=0.02");
+    count(
+        "ragdolls",
+        4,
+        6.0,
+        "latency_ms=1.5,jitter_ms=0.5,loss=0.02,dup=0.02",
+    );
 }
 
 /// AP-1 with spawns, some of them announced near borders.
 #[test]
 fn spawned_bodies_are_conserved() {
-    count("columns", 4, 6.0, "latency_ms=1.5,jitter_ms=0.5,loss=0.02,dup=0.02");
+    count(
+        "columns",
+        4,
+        6.0,
+        "latency_ms=1.5,jitter_ms=0.5,loss=0.02,dup=0.02",
+    );
 }

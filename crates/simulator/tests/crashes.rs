@@ -56,9 +56,17 @@ fn assert_conserved(outcome: &Outcome, what: &str) {
     assert_clean(outcome, what);
     let (errors, excused) = (outcome.errors, outcome.excused);
     assert_eq!((errors.lost, errors.duplicated), (0, 0), "{what}");
-    assert_eq!((excused.lost, excused.duplicated, excused.epoch_errors), (0, 0, 0), "{what}");
+    assert_eq!(
+        (excused.lost, excused.duplicated, excused.epoch_errors),
+        (0, 0, 0),
+        "{what}"
+    );
     let tally = outcome.bodies;
-    assert_eq!(tally.start + tally.spawned - tally.removed, tally.end + tally.in_flight, "{what}");
+    assert_eq!(
+        tally.start + tally.spawned - tally.removed,
+        tally.end + tally.in_flight,
+        "{what}"
+    );
 }
 
 /// I2: whichever of two servers dies, and whenever, in the midst of handovers: all bodies are there at the end.
@@ -103,7 +111,10 @@ fn a_restarted_server_steps_again() {
     assert_eq!(history.restored.len(), 1);
     let (tick, region) = history.restored[0];
     assert_eq!(region.0, 1);
-    assert!((78..90).contains(&tick.0), "back soon after 1.3 s: tick {tick}");
+    assert!(
+        (78..90).contains(&tick.0),
+        "back soon after 1.3 s: tick {tick}"
+    );
     let last = history.stepped[&region].last().expect("it stepped");
     assert_eq!(last.0, 180);
 }
@@ -111,7 +122,11 @@ fn a_restarted_server_steps_again() {
 /// I2: with four servers at a corner, under spawns and joints, any of them may die.
 #[test]
 fn a_crash_at_a_corner_loses_no_body() {
-    for (name, seconds) in [("ragdolls", 3.0), ("islands", 3.0), ("corner-building", 2.5)] {
+    for (name, seconds) in [
+        ("ragdolls", 3.0),
+        ("islands", 3.0),
+        ("corner-building", 2.5),
+    ] {
         let scene = scene(name);
         for server in 0..4 {
             let what = format!("crash={server}@0.9+0.3");

@@ -5,7 +5,9 @@ mod common;
 use common::{network, run, scene};
 use domain::{Body, Shape, SimTime};
 use glam::Vec3;
-use rapier3d::prelude::{ColliderBuilder, PhysicsWorld, Pose, RigidBodyBuilder, RigidBodyHandle, SharedShape, Vector};
+use rapier3d::prelude::{
+    ColliderBuilder, PhysicsWorld, Pose, RigidBodyBuilder, RigidBodyHandle, SharedShape, Vector,
+};
 use scenes::Scene;
 use simulator::frames::FrameModel;
 use simulator::{Outcome, SimOptions};
@@ -25,9 +27,18 @@ fn print(outcome: &Outcome) -> (String, String, u64, u64, u64) {
 /// I7: twice the same run, on several scenes, numbers of servers, networks and frame times, with a crash too.
 #[test]
 fn the_same_run_gives_the_same_bits() {
-    for (name, seconds) in [("islands", 4.0), ("wall-breaker", 2.0), ("ragdolls", 2.0), ("columns", 3.0)] {
+    for (name, seconds) in [
+        ("islands", 4.0),
+        ("wall-breaker", 2.0),
+        ("ragdolls", 2.0),
+        ("columns", 3.0),
+    ] {
         let scene = scene(name);
-        for (servers, net) in [(1, "perfect"), (2, "data_centre"), (4, "latency_ms=2,jitter_ms=1,loss=0.05,dup=0.02")] {
+        for (servers, net) in [
+            (1, "perfect"),
+            (2, "data_centre"),
+            (4, "latency_ms=2,jitter_ms=1,loss=0.05,dup=0.02"),
+        ] {
             for faults in [vec![], vec!["crash=0@1+0.3".parse().expect("a fault")]] {
                 let options = SimOptions {
                     servers: Some(servers),
@@ -65,7 +76,10 @@ fn another_seed_gives_other_bits() {
     let (one, other) = (run_of("columns", 4, 1), run_of("columns", 4, 2));
     assert_ne!(one.history_hash, other.history_hash);
     let (one, other) = (run_of("head-on", 2, 1), run_of("head-on", 2, 2));
-    assert_ne!(one.bytes.between_servers, other.bytes.between_servers, "other datagrams are lost");
+    assert_ne!(
+        one.bytes.between_servers, other.bytes.between_servers,
+        "other datagrams are lost"
+    );
 }
 
 /// A scene of simple shapes in the bare engine, as its manual says.
@@ -91,12 +105,19 @@ impl Plain {
         physics.integration_parameters.dt = scene.step.as_secs() as f32;
         for scenery in &scene.statics {
             let collider = ColliderBuilder::new(plain_shape(&scenery.shape))
-                .position(Pose::from_parts(scenery.position.as_vec3(), scenery.rotation))
+                .position(Pose::from_parts(
+                    scenery.position.as_vec3(),
+                    scenery.rotation,
+                ))
                 .friction(scenery.material.friction)
                 .restitution(scenery.material.restitution);
             physics.insert_collider(collider, None);
         }
-        let handles = scene.bodies.iter().map(|body| spawn(&mut physics, body)).collect();
+        let handles = scene
+            .bodies
+            .iter()
+            .map(|body| spawn(&mut physics, body))
+            .collect();
         Self { physics, handles }
     }
 
@@ -107,7 +128,11 @@ impl Plain {
             let rigid = &self.physics.bodies[*handle];
             let floats = |v: Vec3| v.to_array().map(f32::to_le_bytes).concat();
             digest.update(&body.id.0.to_le_bytes());
-            let place = rigid.translation().as_dvec3().to_array().map(f64::to_le_bytes);
+            let place = rigid
+                .translation()
+                .as_dvec3()
+                .to_array()
+                .map(f64::to_le_bytes);
             digest.update(&place.concat());
             digest.update(&rigid.rotation().to_array().map(f32::to_le_bytes).concat());
             digest.update(&floats(rigid.linvel()));
@@ -121,7 +146,10 @@ impl Plain {
 fn spawn(physics: &mut PhysicsWorld, body: &Body) -> RigidBodyHandle {
     let form = &body.form;
     let rigid = RigidBodyBuilder::dynamic()
-        .pose(Pose::from_parts(body.motion.position.as_vec3(), body.motion.rotation))
+        .pose(Pose::from_parts(
+            body.motion.position.as_vec3(),
+            body.motion.rotation,
+        ))
         .linvel(body.motion.linear_velocity)
         .angvel(body.motion.angular_velocity)
         .gravity_scale(form.gravity_scale)
@@ -138,11 +166,21 @@ fn spawn(physics: &mut PhysicsWorld, body: &Body) -> RigidBodyHandle {
 /// The reference run is the bare engine: one server gives, bit by bit, what Rapier gives without us.
 #[test]
 fn one_server_gives_the_bits_of_the_bare_engine() {
-    for (name, seconds) in [("head-on", 10.0), ("group-efg", 12.0), ("stacks", 6.0), ("wall-breaker", 6.0), ("islands", 5.0)] {
+    for (name, seconds) in [
+        ("head-on", 10.0),
+        ("group-efg", 12.0),
+        ("stacks", 6.0),
+        ("wall-breaker", 6.0),
+        ("islands", 5.0),
+    ] {
         let scene = scene(name);
         let middle = scene.world.min[0] + scene.world.max[0];
         assert_eq!(middle, 0.0, "{name}: the region's own frame is the world's");
-        let first_command = scene.commands.iter().map(|command| command.at).fold(f64::INFINITY, f64::min);
+        let first_command = scene
+            .commands
+            .iter()
+            .map(|command| command.at)
+            .fold(f64::INFINITY, f64::min);
         assert!(first_command > seconds, "{name}: nobody interferes");
         let mut plain = Plain::of(&scene);
         for _ in 0..scene.step.ticks_in(seconds) {
@@ -154,6 +192,11 @@ fn one_server_gives_the_bits_of_the_bare_engine() {
             ..SimOptions::default()
         };
         let outcome = run(&scene, &options);
-        assert_eq!(outcome.state_hash, plain.hash(&scene), "{name} after {}", SimTime::from_secs(seconds));
+        assert_eq!(
+            outcome.state_hash,
+            plain.hash(&scene),
+            "{name} after {}",
+            SimTime::from_secs(seconds)
+        );
     }
 }

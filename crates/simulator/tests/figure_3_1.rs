@@ -19,8 +19,16 @@ fn manners() -> Vec<SimOptions> {
     for seed in 1..=4 {
         for (send_order, frame_ms, net) in [
             (SendOrder::AfterPhysics, 5.0, "latency_ms=0.3"),
-            (SendOrder::AfterPhysics, 15.0, "latency_ms=1.5,jitter_ms=0.5"),
-            (SendOrder::NextFrame, 14.0, "latency_ms=1.5,jitter_ms=0.5,dup=0.05"),
+            (
+                SendOrder::AfterPhysics,
+                15.0,
+                "latency_ms=1.5,jitter_ms=0.5",
+            ),
+            (
+                SendOrder::NextFrame,
+                14.0,
+                "latency_ms=1.5,jitter_ms=0.5,dup=0.05",
+            ),
         ] {
             manners.push(SimOptions {
                 seed: Some(seed),
@@ -58,7 +66,11 @@ fn id(scene: &Scene, name: &str) -> BodyId {
 fn a_and_b_are_together_before_they_touch() {
     play("group-ab", |scene, history| {
         let (tick, region, ..) = *history.contacts.first().expect("they meet");
-        let before: Vec<_> = history.moves.iter().filter(|change| change.tick < tick).collect();
+        let before: Vec<_> = history
+            .moves
+            .iter()
+            .filter(|change| change.tick < tick)
+            .collect();
         assert_eq!(before.len(), 1, "{before:?}");
         assert_eq!(before[0].to, region);
         let pair = [id(scene, "A"), id(scene, "B")];
@@ -87,7 +99,10 @@ fn d_is_called_to_cs_server() {
         let first = history.moves.first().expect("D moves");
         assert_eq!((first.from, first.to), (RegionId(1), RegionId(0)));
         assert_eq!(first.bodies, [d]);
-        assert_eq!(first.cause, HandoverCause::AuraCollision { member: d, aura: c });
+        assert_eq!(
+            first.cause,
+            HandoverCause::AuraCollision { member: d, aura: c }
+        );
         assert_eq!((history.moves_of(c), history.moves_of(d)), (0, 1));
         assert_eq!(history.contacts.len(), 1);
         assert_eq!(history.contacts[0].1, RegionId(0));
@@ -125,13 +140,23 @@ fn the_island_hij_migrates_whole() {
 fn k_l_and_m_do_not_bounce() {
     play("group-klm", |scene, history| {
         let [k, l, m] = ["K", "L", "M"].map(|name| id(scene, name));
-        assert!(history.moves_of(l) <= 1 && history.moves_of(m) <= 1, "{:?}", history.moves);
+        assert!(
+            history.moves_of(l) <= 1 && history.moves_of(m) <= 1,
+            "{:?}",
+            history.moves
+        );
         assert!(history.moves_of(k) <= 2, "{:?}", history.moves);
         for (body, owners) in &history.ever {
             let different: BTreeSet<_> = owners.iter().collect();
-            assert_eq!(different.len(), owners.len(), "{body} came back: {owners:?}");
+            assert_eq!(
+                different.len(),
+                owners.len(),
+                "{body} came back: {owners:?}"
+            );
         }
-        assert!(history.owners[&k] == history.owners[&l] && history.owners[&l] == history.owners[&m]);
+        assert!(
+            history.owners[&k] == history.owners[&l] && history.owners[&l] == history.owners[&m]
+        );
     });
 }
 
@@ -140,11 +165,19 @@ fn k_l_and_m_do_not_bounce() {
 fn off_the_middle_k_l_and_m_move_at_most_once() {
     let mut scene = scene("group-klm");
     let k = id(&scene, "K");
-    let start = scene.bodies.iter_mut().find(|body| body.id == k).expect("K");
+    let start = scene
+        .bodies
+        .iter_mut()
+        .find(|body| body.id == k)
+        .expect("K");
     start.motion.position.z = -0.2;
     play_scene(&scene, |scene, history| {
         let three = ["K", "L", "M"].map(|name| id(scene, name));
-        assert!(three.iter().all(|body| history.moves_of(*body) <= 1), "{:?}", history.moves);
+        assert!(
+            three.iter().all(|body| history.moves_of(*body) <= 1),
+            "{:?}",
+            history.moves
+        );
         let owners = three.map(|body| history.owners[&body]);
         assert!(owners.iter().all(|owner| *owner == owners[0]), "{owners:?}");
     });
@@ -160,8 +193,14 @@ fn n_and_o_come_together_in_a_third_servers_region() {
         let change = &history.moves[0];
         assert!(matches!(change.cause, HandoverCause::AuraCollision { .. }));
         match change.bodies.contains(&o) {
-            true => assert_eq!((change.bodies.clone(), change.to), (vec![o, o2], RegionId(2))),
-            false => assert_eq!((change.bodies.clone(), change.to), (vec![n, n2], RegionId(1))),
+            true => assert_eq!(
+                (change.bodies.clone(), change.to),
+                (vec![o, o2], RegionId(2))
+            ),
+            false => assert_eq!(
+                (change.bodies.clone(), change.to),
+                (vec![n, n2], RegionId(1))
+            ),
         }
         let by_the_left = |body: &BodyId| history.ever[body].contains(&RegionId(0));
         assert!(![n, n2, o, o2].iter().any(by_the_left));

@@ -18,7 +18,10 @@ fn strangers_exchange_no_datagram() {
         };
         let outcome = run_clean(&scene(name), &options);
         assert_eq!(outcome.datagrams_between_strangers, 0, "{name}");
-        assert!(outcome.bytes.between_servers > 10_000, "{name}: neighbours do speak");
+        assert!(
+            outcome.bytes.between_servers > 10_000,
+            "{name}: neighbours do speak"
+        );
     }
 }
 

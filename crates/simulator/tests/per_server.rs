@@ -23,11 +23,16 @@ fn one_server_has_longer_frames() {
     let even = run(|_| {});
     assert_eq!(even.tolerance_exceeded.frame, 0);
     let uneven = run(|options| {
-        options.frames_of.insert(RegionId(1), FrameModel::Fixed(0.040));
+        options
+            .frames_of
+            .insert(RegionId(1), FrameModel::Fixed(0.040));
     });
     let frames = (uneven.ticks as f64 / 60.0 / 0.040) as u64;
     let exceeded = uneven.tolerance_exceeded.frame;
-    assert!(exceeded.abs_diff(frames) <= 3, "{exceeded} of about {frames} frames of server 1");
+    assert!(
+        exceeded.abs_diff(frames) <= 3,
+        "{exceeded} of about {frames} frames of server 1"
+    );
     assert_eq!(uneven.errors.missed_updates, 0);
     assert_eq!(uneven.errors.lost, 0);
 }

@@ -49,8 +49,13 @@ fn options(seed: u64, tie_break: bool) -> SimOptions {
 #[test]
 fn without_the_tie_break_pairs_thrash() {
     let scene = pairs();
-    let thrashed: Vec<u64> = (1..=3).map(|seed| run(&scene, &options(seed, false)).thrashed_pairs).collect();
-    assert!(thrashed.iter().all(|pairs| (1..=10).contains(pairs)), "{thrashed:?}");
+    let thrashed: Vec<u64> = (1..=3)
+        .map(|seed| run(&scene, &options(seed, false)).thrashed_pairs)
+        .collect();
+    assert!(
+        thrashed.iter().all(|pairs| (1..=10).contains(pairs)),
+        "{thrashed:?}"
+    );
 }
 
 /// AP-25: with it none does: one of each pair moves, once, and they meet.

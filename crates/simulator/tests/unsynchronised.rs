@@ -27,7 +27,11 @@ fn any_phase_and_any_frame_time_will_do() {
                         seconds: Some(seconds),
                         aligned_steps: false,
                         frames: Some(frames),
-                        send_order: if seed % 2 == 0 { SendOrder::NextFrame } else { SendOrder::AfterPhysics },
+                        send_order: if seed % 2 == 0 {
+                            SendOrder::NextFrame
+                        } else {
+                            SendOrder::AfterPhysics
+                        },
                         ..SimOptions::default()
                     },
                 );
@@ -50,7 +54,13 @@ fn forty_millisecond_frames_step_every_tick() {
     };
     let (outcome, history) = run_watched(&scene, &options);
     assert_clean(&outcome, "40 ms frames");
-    assert_eq!((outcome.errors.missed_updates, outcome.tolerance_exceeded.frame), (0, 0));
+    assert_eq!(
+        (
+            outcome.errors.missed_updates,
+            outcome.tolerance_exceeded.frame
+        ),
+        (0, 0)
+    );
     let all: Vec<Tick> = (1..=480).map(Tick).collect();
     assert_eq!(history.stepped.len(), 4);
     for (region, ticks) in &history.stepped {
@@ -120,12 +130,18 @@ fn single_servers_and_links_can_be_slowed_down() {
         ..base.clone()
     });
     // One of the twelve ways between four servers.
-    assert!(slow_link.latency > 10 && slow_link.latency < slow_net.latency / 4, "{slow_link:?} {slow_net:?}");
+    assert!(
+        slow_link.latency > 10 && slow_link.latency < slow_net.latency / 4,
+        "{slow_link:?} {slow_net:?}"
+    );
     let lossy_link = exceeded(&SimOptions {
         links: vec![(slow, other, network("latency_ms=1,loss=0.3"))],
         ..base
     });
-    assert!(lossy_link.latency > 10, "what is sent again is late: {lossy_link:?}");
+    assert!(
+        lossy_link.latency > 10,
+        "what is sent again is late: {lossy_link:?}"
+    );
 }
 
 /// AP-34, 2.12: loss shows as delay and as more datagrams, never as a lost body.
@@ -139,9 +155,16 @@ fn loss_costs_time_and_bytes_and_no_body() {
             ..SimOptions::default()
         };
         let outcome = run(&scene, &options);
-        assert_eq!((outcome.errors.lost, outcome.errors.duplicated), (0, 0), "loss {loss}");
+        assert_eq!(
+            (outcome.errors.lost, outcome.errors.duplicated),
+            (0, 0),
+            "loss {loss}"
+        );
         assert_eq!(outcome.bodies.end, scene.bodies.len() as u64);
-        (outcome.tolerance_exceeded.latency, outcome.bytes.between_servers)
+        (
+            outcome.tolerance_exceeded.latency,
+            outcome.bytes.between_servers,
+        )
     };
     let ((late_0, bytes_0), (late_20, bytes_20)) = (run_with(0.0), run_with(0.2));
     assert_eq!(late_0, 0);

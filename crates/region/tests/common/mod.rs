@@ -4,7 +4,8 @@
 
 use boundary::{BoundaryConfig, Tolerances};
 use domain::{
-    Body, BodyForm, BodyId, Layout, Motion, Rect, RegionId, RegionMap, Shape, SimTime, Static, StaticId, Tick,
+    Body, BodyForm, BodyId, Layout, Motion, Rect, RegionId, RegionMap, Shape, SimTime, Static,
+    StaticId, Tick,
 };
 use glam::{DVec3, Quat, Vec3};
 use region::{Region, RegionConfig, RegionEvent, RegionSnapshot};
@@ -38,7 +39,10 @@ pub enum Line {
         message: Message,
     },
     /// A region reports something.
-    Happened { region: RegionId, event: RegionEvent },
+    Happened {
+        region: RegionId,
+        event: RegionEvent,
+    },
 }
 
 impl Line {
@@ -169,14 +173,17 @@ impl Stage {
 
     /// Who has the body in its world; `None` while it is in flight.
     pub fn owner(&self, body: u64) -> Option<u32> {
-        let mut owners = self.regions().filter(|region| region.world().contains(BodyId(body)));
+        let mut owners = self
+            .regions()
+            .filter(|region| region.world().contains(BodyId(body)));
         let owner = owners.next().map(|region| region.id().0);
         assert!(owners.next().is_none(), "b{body} has two owners");
         owner
     }
 
     pub fn motion(&self, body: u64) -> Option<Motion> {
-        self.regions().find_map(|region| region.world().motion(BodyId(body)))
+        self.regions()
+            .find_map(|region| region.world().motion(BodyId(body)))
     }
 
     /// One tick of every region, in order of their ids: hear, step, speak.
@@ -212,7 +219,9 @@ impl Stage {
             .into_iter()
             .partition(|(at, envelope)| *at <= self.tick && envelope.to == to);
         self.under_way = later;
-        VecDeque::into_iter(due).map(|(_, envelope)| envelope).collect()
+        VecDeque::into_iter(due)
+            .map(|(_, envelope)| envelope)
+            .collect()
     }
 
     fn keep_snapshot(&mut self, region: &mut Region) {
@@ -235,7 +244,8 @@ impl Stage {
                 to: envelope.to,
                 message: message.clone(),
             }));
-            self.under_way.push_back((self.tick + self.setting.delay_ticks, envelope));
+            self.under_way
+                .push_back((self.tick + self.setting.delay_ticks, envelope));
         }
     }
 
@@ -246,7 +256,9 @@ impl Stage {
 
     /// It is started again from the snapshot at its standby.
     pub fn restart(&mut self, region: u32) {
-        let bytes = self.snapshots[region as usize].as_deref().expect("a snapshot was taken");
+        let bytes = self.snapshots[region as usize]
+            .as_deref()
+            .expect("a snapshot was taken");
         let snapshot = RegionSnapshot::from_bytes(bytes).expect("our own bytes");
         let config = self.setting.region(RegionId(region));
         let mut restored = Region::restore(config, snapshot).expect("our own snapshot");

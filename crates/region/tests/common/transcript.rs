@@ -67,7 +67,11 @@ impl Transcript {
 
     /// Writes how long the auras were told again.
     fn close(&mut self) {
-        let written = self.text.lines().rev().find_map(|line| line.strip_prefix("tick "));
+        let written = self
+            .text
+            .lines()
+            .rev()
+            .find_map(|line| line.strip_prefix("tick "));
         let written = written.and_then(|tick| tick.parse().ok()).map(Tick);
         if let Some((_, last)) = self.again.take()
             && written.is_some_and(|tick| tick < last)
@@ -116,13 +120,18 @@ fn said(message: &Message) -> String {
         Message::AuraDelete(aura) => {
             let moved_to = aura.moved_to.map(|to| format!(" moved_to={to}"));
             let moved_to = moved_to.unwrap_or_default();
-            format!("AuraDelete {} {} tick={}{moved_to}", aura.body, aura.epoch, aura.tick)
+            format!(
+                "AuraDelete {} {} tick={}{moved_to}",
+                aura.body, aura.epoch, aura.tick
+            )
         }
         Message::Offer(offer) => said_offer(offer),
         Message::Accept { handover } => format!("Accept #{}", handover.0),
         Message::Release { handover } => format!("Release #{}", handover.0),
         Message::Introduce { visitors } => format!("Introduce {}", list(visitors)),
-        Message::SnapshotCovers { tick, upto } => format!("SnapshotCovers tick={tick} up to #{}", upto.0),
+        Message::SnapshotCovers { tick, upto } => {
+            format!("SnapshotCovers tick={tick} up to #{}", upto.0)
+        }
         Message::Restarted { snapshot } => format!("Restarted snapshot={snapshot}"),
         Message::Recovery { taken } => {
             let taken = taken.iter().map(|(body, epoch)| format!("{body} {epoch}"));
@@ -134,7 +143,10 @@ fn said(message: &Message) -> String {
 fn said_offer(offer: &Offer) -> String {
     let members = offer.cluster.bodies.iter().zip(&offer.members);
     let members = members.map(|(body, member)| format!(" {} {}", body.id, member.epoch));
-    let unborn = offer.unborn.iter().map(|unborn| format!(" unborn {}", unborn.body.id));
+    let unborn = offer
+        .unborn
+        .iter()
+        .map(|unborn| format!(" unborn {}", unborn.body.id));
     let who: String = members.chain(unborn).collect();
     format!(
         "Offer #{} tick={} {}:{who}",
@@ -146,7 +158,9 @@ fn said_offer(offer: &Offer) -> String {
 
 fn because(cause: &HandoverCause) -> String {
     match cause {
-        HandoverCause::AuraCollision { member, aura } => format!("{member} touches the aura of {aura}"),
+        HandoverCause::AuraCollision { member, aura } => {
+            format!("{member} touches the aura of {aura}")
+        }
         HandoverCause::BoundaryTraversal => "island".into(),
         HandoverCause::CentreCrossed => "centre crossed".into(),
     }
@@ -155,18 +169,24 @@ fn because(cause: &HandoverCause) -> String {
 fn happened(event: &RegionEvent) -> String {
     match event {
         RegionEvent::Born { body, .. } => format!("{} is born", body.id),
-        RegionEvent::Departed { to, members, .. } => format!("{} to {to}", moved(members, "departs")),
+        RegionEvent::Departed { to, members, .. } => {
+            format!("{} to {to}", moved(members, "departs"))
+        }
         RegionEvent::CaughtUp { tick, bodies, .. } => {
             let ids: Vec<BodyId> = bodies.iter().map(|(id, _)| *id).collect();
             format!("{} caught up to tick {tick}", list(&ids))
         }
-        RegionEvent::Arrived { from, members, .. } => format!("{} from {from}", moved(members, "arrives")),
+        RegionEvent::Arrived { from, members, .. } => {
+            format!("{} from {from}", moved(members, "arrives"))
+        }
         RegionEvent::Contact { contact, .. } => match contact.b {
             ContactEnd::Body(other) => format!("{} and {other} touch", contact.a),
             ContactEnd::Static(other) => format!("{} and static {other} touch", contact.a),
         },
         RegionEvent::Life(life) => {
-            let from = life.from.map_or("nowhere".into(), |from| format!("{from:?}"));
+            let from = life
+                .from
+                .map_or("nowhere".into(), |from| format!("{from:?}"));
             format!("{} goes from {from} to {:?}", life.body, life.to)
         }
         RegionEvent::Recovered { bodies, .. } => moved(bodies, "recovered"),

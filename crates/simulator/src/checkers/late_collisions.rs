@@ -58,7 +58,15 @@ impl Checker for LateCollisions {
                 relative_speed,
                 restored: false,
             } if self.has_just_arrived(a, tick) || self.has_just_arrived(b, tick) => {
-                self.judge(tick, region, (a, b), depth_m, relative_speed, view, findings);
+                self.judge(
+                    tick,
+                    region,
+                    (a, b),
+                    depth_m,
+                    relative_speed,
+                    view,
+                    findings,
+                );
             }
             _ => {}
         }
@@ -106,7 +114,9 @@ mod tests {
         let mut history = History::new(2);
         history.born(0, 0, 1, 0.0).born(0, 1, 2, 5.0);
         history.step(1, 0, &[1]).step(1, 1, &[2]);
-        history.depart(1, 1, 0, 1, &[(2, 1)]).arrive(1, 0, 1, 1, &[(2, 1)]);
+        history
+            .depart(1, 1, 0, 1, &[(2, 1)])
+            .arrive(1, 0, 1, 1, &[(2, 1)]);
         history
     }
 
@@ -127,7 +137,11 @@ mod tests {
         let report = history.finish();
         assert_eq!(report.errors.late_collisions, 1);
         let first = report.first_violation.unwrap();
-        assert!(first.what.contains("one step explains 1.000 m"), "{}", first.what);
+        assert!(
+            first.what.contains("one step explains 1.000 m"),
+            "{}",
+            first.what
+        );
     }
 
     #[test]
@@ -144,7 +158,10 @@ mod tests {
         history.contact(2, 0, (1, 2), 1.1, 60.0, false);
         let report = history.finish();
         assert_eq!(
-            (report.excused.late_collisions, report.errors.late_collisions),
+            (
+                report.excused.late_collisions,
+                report.errors.late_collisions
+            ),
             (1, 0)
         );
     }

@@ -236,7 +236,13 @@ impl Ledger {
         }
     }
 
-    fn bear(&mut self, tick: Tick, region: RegionId, (body, epoch): (BodyId, Epoch), motion: &Motion) {
+    fn bear(
+        &mut self,
+        tick: Tick,
+        region: RegionId,
+        (body, epoch): (BodyId, Epoch),
+        motion: &Motion,
+    ) {
         match self.holder(body) {
             None => {
                 self.slots.insert(body, self.entries.len());

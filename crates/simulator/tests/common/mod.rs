@@ -22,11 +22,13 @@ pub fn parse(text: &str) -> Scene {
 }
 
 pub fn network(text: &str) -> NetworkConditions {
-    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+    text.parse()
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 pub fn run(scene: &Scene, options: &SimOptions) -> Outcome {
-    let simulation = Simulation::new(scene, options).unwrap_or_else(|error| panic!("{}: {error}", scene.name));
+    let simulation =
+        Simulation::new(scene, options).unwrap_or_else(|error| panic!("{}: {error}", scene.name));
     simulation.run(|_| {})
 }
 
@@ -82,7 +84,9 @@ impl History {
     fn hear(&mut self, fact: &Fact<'_>) {
         match *fact {
             Fact::Born { region, body, .. } => self.own(body, region),
-            Fact::Arrived { region, members, .. } => {
+            Fact::Arrived {
+                region, members, ..
+            } => {
                 members.iter().for_each(|(body, _)| self.own(*body, region));
             }
             Fact::Departed {
@@ -107,7 +111,11 @@ impl History {
                 restored: false,
                 ..
             } => self.contacts.push((tick, region, a, b)),
-            Fact::Stepped { tick, region, bodies } => {
+            Fact::Stepped {
+                tick,
+                region,
+                bodies,
+            } => {
                 self.stepped.entry(region).or_default().push(tick);
                 for (body, _) in bodies {
                     // The births of the start are told before anyone can listen.
@@ -123,7 +131,10 @@ impl History {
 
     /// How often a body changed its owner.
     pub fn moves_of(&self, body: BodyId) -> usize {
-        self.moves.iter().filter(|change| change.bodies.contains(&body)).count()
+        self.moves
+            .iter()
+            .filter(|change| change.bodies.contains(&body))
+            .count()
     }
 }
 
@@ -139,7 +150,11 @@ pub fn run_watched(scene: &Scene, options: &SimOptions) -> (Outcome, History) {
 }
 
 /// Runs it; `hear` hears every fact from the first frame on.
-pub fn watch(scene: &Scene, options: &SimOptions, mut hear: impl FnMut(SimTime, &Fact<'_>) + 'static) -> Outcome {
+pub fn watch(
+    scene: &Scene,
+    options: &SimOptions,
+    mut hear: impl FnMut(SimTime, &Fact<'_>) + 'static,
+) -> Outcome {
     let mut simulation = Simulation::new(scene, options).unwrap_or_else(|error| panic!("{error}"));
     simulation.watch(Box::new(move |now, fact| {
         hear(now, fact);
