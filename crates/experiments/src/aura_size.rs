@@ -39,7 +39,9 @@ fn sizes(factor: Factor) -> Vec<Size> {
         _ => (66.0, 0.1),
     };
     let count = (last / step) as u32;
-    (1..=count).map(|i| size(factor, f64::from(i) * step)).collect()
+    (1..=count)
+        .map(|i| size(factor, f64::from(i) * step))
+        .collect()
 }
 
 /// Adds figure, data and claim for one factor.
@@ -47,18 +49,33 @@ pub(crate) fn add(result: &mut ExperimentResult, factor: Factor) {
     let sizes = sizes(factor);
     let mut csv = String::from("tolerance,thesis_m,ours_m,ours_one_hop_old_m\n");
     for size in &sizes {
-        let Size { tolerance, thesis_m, fresh_m, one_hop_old_m } = size;
-        let _ = writeln!(csv, "{tolerance:.1},{thesis_m:.4},{fresh_m:.4},{one_hop_old_m:.4}");
+        let Size {
+            tolerance,
+            thesis_m,
+            fresh_m,
+            one_hop_old_m,
+        } = size;
+        let _ = writeln!(
+            csv,
+            "{tolerance:.1},{thesis_m:.4},{fresh_m:.4},{one_hop_old_m:.4}"
+        );
     }
     let line = |name: &str, colour, metres: &dyn Fn(&Size) -> f64| Line {
         name: name.into(),
         colour,
-        points: sizes.iter().map(|size| (size.tolerance, metres(size))).collect(),
+        points: sizes
+            .iter()
+            .map(|size| (size.tolerance, metres(size)))
+            .collect(),
         style: LineStyle::Plain,
     };
     let chart = Chart {
         title: format!("Aura size by {} tolerance", factor.name().to_lowercase()),
-        x_label: format!("{} tolerance, {}", factor.name().to_lowercase(), factor.unit()),
+        x_label: format!(
+            "{} tolerance, {}",
+            factor.name().to_lowercase(),
+            factor.unit()
+        ),
         y_label: "reach beyond the body, m".into(),
         marks: Vec::new(),
         limit: None,
@@ -88,14 +105,19 @@ fn claim(factor: Factor, sizes: &[Size]) -> Claim {
     if factor == Factor::Speed {
         let per_metre = kinds.map(|of| of(&sizes[0]) / sizes[0].tolerance);
         let straight = sizes.iter().all(|size| {
-            kinds.iter().zip(per_metre).all(|(of, slope)| (of(size) - slope * size.tolerance).abs() < 1e-9)
+            kinds
+                .iter()
+                .zip(per_metre)
+                .all(|(of, slope)| (of(size) - slope * size.tolerance).abs() < 1e-9)
         });
         let [thesis, fresh, old] = per_metre.map(|slope| slope * 1e3);
         return Claim::new(
             "AP-59",
             "aura size is proportional to the speed tolerance",
             straight,
-            format!("per m/s: thesis {thesis:.1} mm, ours {fresh:.1} mm fresh and {old:.1} mm one hop old"),
+            format!(
+                "per m/s: thesis {thesis:.1} mm, ours {fresh:.1} mm fresh and {old:.1} mm one hop old"
+            ),
         );
     }
     let (mut jumps, mut sound) = (0, true);
@@ -107,13 +129,20 @@ fn claim(factor: Factor, sizes: &[Size]) -> Claim {
         let step_m = 32.0 / 60.0;
         sound &= grown.iter().all(|metres| {
             let steps = metres / step_m;
-            if jumped { steps >= 1.0 && (steps - steps.round()).abs() < 1e-6 } else { metres.abs() < 1e-9 }
+            if jumped {
+                steps >= 1.0 && (steps - steps.round()).abs() < 1e-6
+            } else {
+                metres.abs() < 1e-9
+            }
         });
     }
     let last = sizes[sizes.len() - 1].tolerance;
     Claim::new(
         "AP-59",
-        format!("aura size grows in jumps of whole steps with the {} tolerance", factor.name().to_lowercase()),
+        format!(
+            "aura size grows in jumps of whole steps with the {} tolerance",
+            factor.name().to_lowercase()
+        ),
         sound && jumps > 0,
         format!("{jumps} jumps up to {last:.0} ms, constant in between, for both sizes"),
     )

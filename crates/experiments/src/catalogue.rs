@@ -84,7 +84,10 @@ mod tests {
     #[test]
     fn a_wrong_name_is_answered_with_the_nearest() {
         let error = run("ap-latncy", &RunOptions::default(), &mut |_| {}).expect_err("unknown");
-        assert_eq!(error.to_string(), "there is no experiment 'ap-latncy'; did you mean 'ap-latency'?");
+        assert_eq!(
+            error.to_string(),
+            "there is no experiment 'ap-latncy'; did you mean 'ap-latency'?"
+        );
     }
 
     #[test]
@@ -93,6 +96,9 @@ mod tests {
             runs: Some(0),
             ..RunOptions::default()
         };
-        assert!(matches!(run("ap-speed", &options, &mut |_| {}), Err(ExperimentError::NoRuns)));
+        assert!(matches!(
+            run("ap-speed", &options, &mut |_| {}),
+            Err(ExperimentError::NoRuns)
+        ));
     }
 }

@@ -18,23 +18,39 @@ pub(crate) fn run(
     options: &RunOptions,
     progress: &mut dyn FnMut(f64),
 ) -> Result<ExperimentResult, ExperimentError> {
-    let grid = if options.quick { CONTROL.short_grid() } else { CONTROL.grid() };
-    let cells = [Geometry::LARGE, Geometry::SMALL].into_iter().flat_map(|geometry| {
-        grid.iter().map(move |value| Cell {
-            part: Part::Grid,
-            setting: CONTROL,
-            value: *value,
-            variant: Variant::Control,
-            geometry,
-            speed_spread: 1.0,
-            runs: options.runs_or(5),
-        })
-    });
+    let grid = if options.quick {
+        CONTROL.short_grid()
+    } else {
+        CONTROL.grid()
+    };
+    let cells = [Geometry::LARGE, Geometry::SMALL]
+        .into_iter()
+        .flat_map(|geometry| {
+            grid.iter().map(move |value| Cell {
+                part: Part::Grid,
+                setting: CONTROL,
+                value: *value,
+                variant: Variant::Control,
+                geometry,
+                speed_spread: 1.0,
+                runs: options.runs_or(5),
+            })
+        });
     let outcomes = campaign::run(cells.collect(), options.seed, progress)?;
     let mut result = ExperimentResult::new(info, options.seed);
     let mut table = Table::new(
-        format!("Control, one server, 1 to 64 m/s (published: {CONTROL_COLLISIONS} collisions, never above one step; no further numbers in the text)"),
-        &["Radius", "Collisions", "Above one step", "Missed", "Found before touching", "Mean, steps", "Worst, steps"],
+        format!(
+            "Control, one server, 1 to 64 m/s (published: {CONTROL_COLLISIONS} collisions, never above one step; no further numbers in the text)"
+        ),
+        &[
+            "Radius",
+            "Collisions",
+            "Above one step",
+            "Missed",
+            "Found before touching",
+            "Mean, steps",
+            "Worst, steps",
+        ],
     );
     for geometry in [Geometry::LARGE, Geometry::SMALL] {
         add_row(&mut result, &mut table, geometry, &outcomes);
@@ -47,14 +63,26 @@ pub(crate) fn run(
         figure(&outcomes),
     );
     result.notes.push("Found before touching: the engine reports contacts up to a small distance ahead, as PhysX does (negative penetration).".into());
-    result.notes.push("A-10: the published count is that of 63 speeds; the stated grid of 64 is run.".into());
+    result.notes.push(
+        "A-10: the published count is that of 63 speeds; the stated grid of 64 is run.".into(),
+    );
     result.add_data("points.csv", rows::csv(&outcomes));
     Ok(result)
 }
 
-fn add_row(result: &mut ExperimentResult, table: &mut Table, geometry: Geometry, outcomes: &[Outcome]) {
-    let of_size = outcomes.iter().filter(|outcome| outcome.cell.geometry == geometry);
-    let early = of_size.clone().filter(|outcome| outcome.tally.penetration.least < 0.0).count();
+fn add_row(
+    result: &mut ExperimentResult,
+    table: &mut Table,
+    geometry: Geometry,
+    outcomes: &[Outcome],
+) {
+    let of_size = outcomes
+        .iter()
+        .filter(|outcome| outcome.cell.geometry == geometry);
+    let early = of_size
+        .clone()
+        .filter(|outcome| outcome.tally.penetration.least < 0.0)
+        .count();
     let points = of_size.clone().count();
     let sum = Tally::sum(of_size.map(|outcome| &outcome.tally));
     let p = &sum.penetration;
@@ -86,16 +114,26 @@ fn claim(outcomes: &[Outcome]) -> Claim {
         "AP-53",
         "on one server the penetration time is never above one step, at any speed",
         sum.late + sum.missed == 0 && sum.n() > 0 && sum.penetration.most <= 1.0,
-        format!("{} collisions, worst {:.4} steps, {} missed", sum.n(), sum.penetration.most, sum.missed),
+        format!(
+            "{} collisions, worst {:.4} steps, {} missed",
+            sum.n(),
+            sum.penetration.most,
+            sum.missed
+        ),
     )
 }
 
 fn figure(outcomes: &[Outcome]) -> String {
-    let large = outcomes.iter().filter(|outcome| outcome.cell.geometry == Geometry::LARGE);
+    let large = outcomes
+        .iter()
+        .filter(|outcome| outcome.cell.geometry == Geometry::LARGE);
     let line = |name: &str, style, steps: &dyn Fn(&Tally) -> f64| Line {
         name: name.into(),
         colour: OURS,
-        points: large.clone().map(|outcome| (outcome.cell.value, steps(&outcome.tally))).collect(),
+        points: large
+            .clone()
+            .map(|outcome| (outcome.cell.value, steps(&outcome.tally)))
+            .collect(),
         style,
     };
     Chart {
@@ -106,7 +144,9 @@ fn figure(outcomes: &[Outcome]) -> String {
         limit: Some(1.0),
         y_least_top: 1.2,
         lines: vec![
-            line("mean (thin: least and most)", LineStyle::Dotted, &|tally| tally.penetration.mean()),
+            line("mean (thin: least and most)", LineStyle::Dotted, &|tally| {
+                tally.penetration.mean()
+            }),
             line("", LineStyle::Edge, &|tally| tally.penetration.least),
             line("", LineStyle::Edge, &|tally| tally.penetration.most),
         ],

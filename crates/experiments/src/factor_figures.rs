@@ -29,7 +29,10 @@ pub(crate) fn add(result: &mut ExperimentResult, settings: &[Setting], outcomes:
         };
         result.add_figure(
             &format!("late-{name}.svg"),
-            format!("Late collisions, tolerance {tolerance}, {} (the thesis plots late/correct).", figure(late_base)),
+            format!(
+                "Late collisions, tolerance {tolerance}, {} (the thesis plots late/correct).",
+                figure(late_base)
+            ),
             late(setting, outcomes).svg(),
         );
         result.add_figure(
@@ -59,12 +62,23 @@ fn points<'a>(
 fn chart(setting: &Setting, what: &str, y_label: &str) -> Chart {
     let predicted = predicted_threshold(setting);
     let mut marks = vec![(setting.tolerance, "tolerance".to_string())];
-    if predicted > setting.tolerance && setting.factor != Factor::Speed && predicted < 2.0 * setting.tolerance {
+    if predicted > setting.tolerance
+        && setting.factor != Factor::Speed
+        && predicted < 2.0 * setting.tolerance
+    {
         marks.push((predicted, "thesis's aura covers this".into()));
     }
     Chart {
-        title: format!("{what}, {} tolerance {}", setting.factor.name().to_lowercase(), setting.label()),
-        x_label: format!("{}, {}", setting.factor.name().to_lowercase(), setting.factor.unit()),
+        title: format!(
+            "{what}, {} tolerance {}",
+            setting.factor.name().to_lowercase(),
+            setting.label()
+        ),
+        x_label: format!(
+            "{}, {}",
+            setting.factor.name().to_lowercase(),
+            setting.factor.unit()
+        ),
         y_label: y_label.into(),
         marks,
         limit: None,
@@ -102,7 +116,8 @@ fn penetration(setting: &Setting, outcomes: &[Outcome]) -> Chart {
     chart.limit = Some(1.0);
     chart.y_least_top = 1.2;
     for (variant, colour) in RULES {
-        let found = points(setting, outcomes, variant).filter(|(_, tally)| tally.penetration.count() > 0);
+        let found =
+            points(setting, outcomes, variant).filter(|(_, tally)| tally.penetration.count() > 0);
         let line = |deviations: f64, style| Line {
             name: format!("{}, mean (thin: ± 2 sd)", variant.name()),
             colour,

@@ -19,13 +19,18 @@ fn density(target_ms: f64, seed: u64) -> Vec<(f64, f64)> {
         deviation: FRAME_DEVIATION * target_ms * 1e-3,
     };
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
-    let frames: Vec<f64> = (0..SAMPLES).map(|_| model.next(&mut rng).as_millis()).collect();
+    let frames: Vec<f64> = (0..SAMPLES)
+        .map(|_| model.next(&mut rng).as_millis())
+        .collect();
     let first = ((0.9 * target_ms) / BIN_MS).floor() as i64;
     let last = ((1.1 * target_ms) / BIN_MS).ceil() as i64;
     (first..=last)
         .map(|bin| {
             let from = bin as f64 * BIN_MS;
-            let inside = frames.iter().filter(|frame| (from..from + BIN_MS).contains(*frame)).count();
+            let inside = frames
+                .iter()
+                .filter(|frame| (from..from + BIN_MS).contains(*frame))
+                .count();
             (from + BIN_MS / 2.0, inside as f64 / SAMPLES as f64 / BIN_MS)
         })
         .collect()
@@ -34,17 +39,26 @@ fn density(target_ms: f64, seed: u64) -> Vec<(f64, f64)> {
 /// Adds the figure.
 pub(crate) fn add(result: &mut ExperimentResult) {
     let colours = [THIRD, OURS, THESIS];
-    let lines = FRAME_TIMES[..3].iter().zip(colours).map(|(setting, colour)| Line {
-        name: format!("target {}", setting.label()),
-        colour,
-        points: density(setting.tolerance, seeds::derive(result.seed, &[setting.tolerance.to_bits()])),
-        style: LineStyle::Plain,
-    });
+    let lines = FRAME_TIMES[..3]
+        .iter()
+        .zip(colours)
+        .map(|(setting, colour)| Line {
+            name: format!("target {}", setting.label()),
+            colour,
+            points: density(
+                setting.tolerance,
+                seeds::derive(result.seed, &[setting.tolerance.to_bits()]),
+            ),
+            style: LineStyle::Plain,
+        });
     let chart = Chart {
         title: "Frame times of the thesis variant".into(),
         x_label: "frame time, ms".into(),
         y_label: "density, per ms".into(),
-        marks: FRAME_TIMES[..3].iter().map(|setting| (setting.tolerance, String::new())).collect(),
+        marks: FRAME_TIMES[..3]
+            .iter()
+            .map(|setting| (setting.tolerance, String::new()))
+            .collect(),
         limit: None,
         y_least_top: 1.0,
         lines: lines.collect(),
@@ -70,9 +84,18 @@ mod tests {
                 bins.map(|(_, per_ms)| per_ms * BIN_MS).sum()
             };
             assert!((share(true) + share(false) - 1.0).abs() < 0.01);
-            assert!((share(true) - 0.5).abs() < 0.15, "{target}: {}", share(true));
+            assert!(
+                (share(true) - 0.5).abs() < 0.15,
+                "{target}: {}",
+                share(true)
+            );
         }
-        let peak = |target| density(target, 1).iter().map(|(_, d)| *d).fold(0.0, f64::max);
+        let peak = |target| {
+            density(target, 1)
+                .iter()
+                .map(|(_, d)| *d)
+                .fold(0.0, f64::max)
+        };
         assert!(peak(8.33) > 2.0 * peak(32.0));
     }
 }

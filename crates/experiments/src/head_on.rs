@@ -56,7 +56,11 @@ impl Geometry {
 
     /// As in tables.
     pub fn name(&self) -> &'static str {
-        if *self == Self::SMALL { "r=0.67" } else { "r=2.75" }
+        if *self == Self::SMALL {
+            "r=0.67"
+        } else {
+            "r=2.75"
+        }
     }
 }
 
@@ -181,12 +185,19 @@ impl Encounter {
 
     fn plan(&self) -> Plan {
         let mut rng = Pcg64Mcg::seed_from_u64(self.seed);
-        let Conditions { speed, speed_spread, .. } = self.conditions;
+        let Conditions {
+            speed,
+            speed_spread,
+            ..
+        } = self.conditions;
         let mut draw = || (speed - speed_spread * rng.random_range(0.0..1.0)).max(SLOWEST);
         let (speed_a, speed_b) = (draw(), draw());
         let closing = speed_a + speed_b;
         let hop = (2.0 * self.conditions.frame_ms + self.conditions.latency_ms) * 1e-3;
-        let Geometry { radius_m, contact_offset_m } = self.geometry;
+        let Geometry {
+            radius_m,
+            contact_offset_m,
+        } = self.geometry;
         // Far enough apart to have different owners, on their own sides, and time for the first words.
         let apart = self.variant.link_m(&self.tolerances) / closing;
         let own_side = (contact_offset_m - radius_m + 0.5).max(0.0) / speed_a;
@@ -204,7 +215,10 @@ impl Encounter {
     }
 
     fn scene(&self, plan: &Plan) -> Scene {
-        let Geometry { radius_m, contact_offset_m } = self.geometry;
+        let Geometry {
+            radius_m,
+            contact_offset_m,
+        } = self.geometry;
         let ball = |id, x: f64, speed: f64| {
             let mut motion = Motion::at(DVec3::new(x, 0.0, 0.0));
             motion.linear_velocity = Vec3::new(speed as f32, 0.0, 0.0);

@@ -29,7 +29,11 @@ pub(crate) fn run(
     options: &RunOptions,
     progress: &mut dyn FnMut(f64),
 ) -> Result<ExperimentResult, ExperimentError> {
-    let grid = if options.quick { LOSS.short_grid() } else { LOSS.grid() };
+    let grid = if options.quick {
+        LOSS.short_grid()
+    } else {
+        LOSS.grid()
+    };
     let mut cells = Vec::new();
     for geometry in [Geometry::LARGE, Geometry::SMALL] {
         for (variant, _) in RULES {
@@ -50,7 +54,11 @@ pub(crate) fn run(
         add_table(&mut result, geometry, &outcomes);
     }
     result.claims.extend(claims(&outcomes, options));
-    result.add_figure("late.svg", "Late collisions against packet loss, as in Fig. 5.43.", late(&outcomes));
+    result.add_figure(
+        "late.svg",
+        "Late collisions against packet loss, as in Fig. 5.43.",
+        late(&outcomes),
+    );
     result.add_figure(
         "penetration.svg",
         "Penetration at first contact against packet loss, mean and mean ± 2 sd, as in Fig. 5.44 (A-28: one setting).",
@@ -64,11 +72,11 @@ pub(crate) fn run(
     Ok(result)
 }
 
-fn at<'a>(
-    outcomes: &'a [Outcome],
+fn at(
+    outcomes: &[Outcome],
     variant: Variant,
     geometry: Geometry,
-) -> impl Iterator<Item = (f64, &'a Tally)> + Clone {
+) -> impl Iterator<Item = (f64, &Tally)> + Clone {
     outcomes
         .iter()
         .filter(move |Outcome { cell, .. }| cell.variant == variant && cell.geometry == geometry)
@@ -77,8 +85,19 @@ fn at<'a>(
 
 fn add_table(result: &mut ExperimentResult, geometry: Geometry, outcomes: &[Outcome]) {
     let mut table = Table::new(
-        format!("Packet loss, all factors at tolerance (32 m/s, 2 ms, 15 ms), spheres of {:.2} m", geometry.radius_m),
-        &["Loss %", "Rules", "N", "Late %", "Miss %", "Thrashing", "Worst, steps"],
+        format!(
+            "Packet loss, all factors at tolerance (32 m/s, 2 ms, 15 ms), spheres of {:.2} m",
+            geometry.radius_m
+        ),
+        &[
+            "Loss %",
+            "Rules",
+            "N",
+            "Late %",
+            "Miss %",
+            "Thrashing",
+            "Worst, steps",
+        ],
     );
     for (variant, _) in RULES {
         for (loss, tally) in at(outcomes, variant, geometry) {
@@ -111,11 +130,22 @@ fn add_table(result: &mut ExperimentResult, geometry: Geometry, outcomes: &[Outc
 
 fn claims(outcomes: &[Outcome], options: &RunOptions) -> Vec<Claim> {
     let pooled = |variant, from: f64, to: f64| {
-        let tallies = at(outcomes, variant, Geometry::LARGE).filter(|(loss, _)| (from..=to).contains(loss));
+        let tallies =
+            at(outcomes, variant, Geometry::LARGE).filter(|(loss, _)| (from..=to).contains(loss));
         Tally::sum(tallies.map(|(_, tally)| tally))
     };
-    let text = |tally: &Tally| format!("{} late of {} ({} thrashed apart)", tally.late, tally.n(), tally.thrashed);
-    let (little, much) = (pooled(Variant::Thesis, 0.0, 2.0), pooled(Variant::Thesis, 15.0, 20.0));
+    let text = |tally: &Tally| {
+        format!(
+            "{} late of {} ({} thrashed apart)",
+            tally.late,
+            tally.n(),
+            tally.thrashed
+        )
+    };
+    let (little, much) = (
+        pooled(Variant::Thesis, 0.0, 2.0),
+        pooled(Variant::Thesis, 15.0, 20.0),
+    );
     let mut claims = vec![Claim::new(
         "AP-58",
         "thesis rules: late collisions grow with loss",
@@ -133,10 +163,15 @@ fn claims(outcomes: &[Outcome], options: &RunOptions) -> Vec<Claim> {
             format!("{}; late or thrashed: {} of {} runs", text(&thesis), thesis.late + thesis.missed + thesis.thrashed, thesis.runs),
         ));
     }
-    let ours = Tally::sum([Geometry::LARGE, Geometry::SMALL].into_iter().flat_map(|geometry| {
-        let tallies = at(outcomes, Variant::Ours, geometry).filter(|(loss, _)| *loss == HALF_LATE_AT_LOSS_PCT);
-        tallies.map(|(_, tally)| tally)
-    }));
+    let ours = Tally::sum(
+        [Geometry::LARGE, Geometry::SMALL]
+            .into_iter()
+            .flat_map(|geometry| {
+                let tallies = at(outcomes, Variant::Ours, geometry)
+                    .filter(|(loss, _)| *loss == HALF_LATE_AT_LOSS_PCT);
+                tallies.map(|(_, tally)| tally)
+            }),
+    );
     claims.push(Claim::new(
         "AP-58",
         "our rules: at most 10 % of the collisions are late or missed at 15 % loss",
@@ -175,7 +210,9 @@ fn late(outcomes: &[Outcome]) -> String {
         chart.lines.push(Line {
             name: variant.name().into(),
             colour,
-            points: points.map(|(loss, tally)| (loss, percent(tally.late, tally.n()))).collect(),
+            points: points
+                .map(|(loss, tally)| (loss, percent(tally.late, tally.n())))
+                .collect(),
             style: LineStyle::Dotted,
         });
     }
@@ -191,7 +228,12 @@ fn penetration(outcomes: &[Outcome]) -> String {
             name: format!("{}, mean (thin: ± 2 sd)", variant.name()),
             colour,
             points: at(outcomes, variant, Geometry::LARGE)
-                .map(|(loss, tally)| (loss, tally.penetration.mean() + deviations * tally.penetration.deviation()))
+                .map(|(loss, tally)| {
+                    (
+                        loss,
+                        tally.penetration.mean() + deviations * tally.penetration.deviation(),
+                    )
+                })
                 .collect(),
             style,
         };

@@ -22,7 +22,11 @@ pub(crate) fn run(
 ) -> Result<ExperimentResult, ExperimentError> {
     let mut cells = Vec::new();
     for setting in &SPEEDS {
-        let grid = if options.quick { setting.short_grid() } else { setting.grid() };
+        let grid = if options.quick {
+            setting.short_grid()
+        } else {
+            setting.grid()
+        };
         for geometry in [Geometry::LARGE, Geometry::SMALL] {
             for variant in [Variant::Naive, Variant::Ours] {
                 cells.extend(grid.iter().map(|value| Cell {
@@ -56,13 +60,29 @@ pub(crate) fn run(
 }
 
 fn sum_of(outcomes: &[Outcome], wanted: impl Fn(&Cell) -> bool) -> Tally {
-    Tally::sum(outcomes.iter().filter(|outcome| wanted(&outcome.cell)).map(|outcome| &outcome.tally))
+    Tally::sum(
+        outcomes
+            .iter()
+            .filter(|outcome| wanted(&outcome.cell))
+            .map(|outcome| &outcome.tally),
+    )
 }
 
 fn add_table(result: &mut ExperimentResult, outcomes: &[Outcome]) {
     let mut table = Table::new(
         "Naive ownership beside ours, E8's speeds up to the tolerance and beyond it",
-        &["Tolerance", "Side", "Rules", "Radius", "Runs", "N", "Late %", "Miss %", "Thrashing", "Worst, steps"],
+        &[
+            "Tolerance",
+            "Side",
+            "Rules",
+            "Radius",
+            "Runs",
+            "N",
+            "Late %",
+            "Miss %",
+            "Thrashing",
+            "Worst, steps",
+        ],
     );
     for geometry in [Geometry::LARGE, Geometry::SMALL] {
         for setting in &SPEEDS {
@@ -109,20 +129,31 @@ fn add_table(result: &mut ExperimentResult, outcomes: &[Outcome]) {
 
 fn claim(outcomes: &[Outcome]) -> Claim {
     let naive = sum_of(outcomes, |cell| cell.variant == Variant::Naive);
-    let ours = sum_of(outcomes, |cell| cell.variant == Variant::Ours && cell.is_below());
+    let ours = sum_of(outcomes, |cell| {
+        cell.variant == Variant::Ours && cell.is_below()
+    });
     Claim::new(
         "AP-60",
         "ownership by centre is late (F2) and misses collisions (F3) on E8's grid; ours, on the same encounters within the tolerance, does neither",
         naive.late > 0 && naive.missed > 0 && ours.late + ours.missed == 0,
         format!(
             "naive: {} late, {} missed of {}; ours: {} late, {} missed of {}",
-            naive.late, naive.missed, naive.n(), ours.late, ours.missed, ours.n()
+            naive.late,
+            naive.missed,
+            naive.n(),
+            ours.late,
+            ours.missed,
+            ours.n()
         ),
     )
 }
 
 fn figure(outcomes: &[Outcome]) -> String {
-    let line = |name: &str, colour, variant: Variant, geometry: Geometry, count: &dyn Fn(&Tally) -> u32| Line {
+    let line = |name: &str,
+                colour,
+                variant: Variant,
+                geometry: Geometry,
+                count: &dyn Fn(&Tally) -> u32| Line {
         name: name.into(),
         colour,
         points: outcomes
@@ -130,7 +161,12 @@ fn figure(outcomes: &[Outcome]) -> String {
             .filter(|Outcome { cell, .. }| {
                 cell.setting == SPEEDS[2] && cell.variant == variant && cell.geometry == geometry
             })
-            .map(|outcome| (outcome.cell.value, percent(count(&outcome.tally), outcome.tally.n())))
+            .map(|outcome| {
+                (
+                    outcome.cell.value,
+                    percent(count(&outcome.tally), outcome.tally.n()),
+                )
+            })
             .collect(),
         style: LineStyle::Dotted,
     };
@@ -142,9 +178,27 @@ fn figure(outcomes: &[Outcome]) -> String {
         limit: None,
         y_least_top: 10.0,
         lines: vec![
-            line("naive, late (2.75 m)", THESIS, Variant::Naive, Geometry::LARGE, &|tally| tally.late),
-            line("naive, missed (0.67 m)", THIRD, Variant::Naive, Geometry::SMALL, &|tally| tally.missed),
-            line("ours, late or missed (0.67 m)", OURS, Variant::Ours, Geometry::SMALL, &|tally| tally.late + tally.missed),
+            line(
+                "naive, late (2.75 m)",
+                THESIS,
+                Variant::Naive,
+                Geometry::LARGE,
+                &|tally| tally.late,
+            ),
+            line(
+                "naive, missed (0.67 m)",
+                THIRD,
+                Variant::Naive,
+                Geometry::SMALL,
+                &|tally| tally.missed,
+            ),
+            line(
+                "ours, late or missed (0.67 m)",
+                OURS,
+                Variant::Ours,
+                Geometry::SMALL,
+                &|tally| tally.late + tally.missed,
+            ),
         ],
     }
     .svg()

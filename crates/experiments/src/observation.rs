@@ -89,7 +89,9 @@ impl Observation {
                     depth_m,
                     relative_speed,
                     times_thrashed: away.count() as u32,
-                    just_migrated: self.arrived.is_some_and(|(at, m)| at == region && m.next() == tick),
+                    just_migrated: self
+                        .arrived
+                        .is_some_and(|(at, m)| at == region && m.next() == tick),
                     crossed: matches!(self.before, [Some(a), Some(b)] if a > b),
                 });
             }

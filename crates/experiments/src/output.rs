@@ -30,8 +30,16 @@ impl ExperimentResult {
         );
         text.push_str("## Claims\n\n");
         for claim in &self.claims {
-            let sign = if claim.holds { "holds" } else { "DOES NOT HOLD" };
-            let _ = writeln!(text, "- **{}** {sign}: {} *{}*", claim.id, claim.text, claim.measured);
+            let sign = if claim.holds {
+                "holds"
+            } else {
+                "DOES NOT HOLD"
+            };
+            let _ = writeln!(
+                text,
+                "- **{}** {sign}: {} *{}*",
+                claim.id, claim.text, claim.measured
+            );
         }
         if !self.notes.is_empty() {
             text.push_str("\n## Notes\n\n");
@@ -67,7 +75,11 @@ impl ExperimentResult {
         text.push('\n');
         for claim in &self.claims {
             let sign = if claim.holds { "ok  " } else { "FAIL" };
-            let _ = writeln!(text, "{sign} {} {}\n       {}", claim.id, claim.text, claim.measured);
+            let _ = writeln!(
+                text,
+                "{sign} {} {}\n       {}",
+                claim.id, claim.text, claim.measured
+            );
         }
         text
     }
@@ -86,8 +98,12 @@ mod tests {
         };
         let mut result = ExperimentResult::new(&info, 9);
         result.rows.push(serde_json::json!({"n": 3}));
-        result.claims.push(Claim::new("AP-53", "never late.", true, "0 of 3"));
-        result.claims.push(Claim::new("AP-60", "always late.", false, "0 of 3"));
+        result
+            .claims
+            .push(Claim::new("AP-53", "never late.", true, "0 of 3"));
+        result
+            .claims
+            .push(Claim::new("AP-60", "always late.", false, "0 of 3"));
         result.tables.push(Table::new("Table 1", &["a"]));
         result.add_data("points.csv", "a\n1\n".into());
         result.add_figure("late.svg", "Late", "<svg></svg>".into());
@@ -108,11 +124,19 @@ mod tests {
     #[test]
     fn a_folder_has_everything_a_figure_is_made_from() {
         let dir = std::env::temp_dir().join(format!("auramesh-experiments-{}", std::process::id()));
-        let folder = result().write_to(&dir, "auramesh experiment run ap-test").expect("writable");
+        let folder = result()
+            .write_to(&dir, "auramesh experiment run ap-test")
+            .expect("writable");
         let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect(name);
         assert_eq!(read("points.csv"), "a\n1\n");
         let readme = read("README.md");
-        for word in ["auramesh experiment run ap-test", "seed 9", "AP-53** holds", "AP-60** DOES NOT HOLD", "late.svg"] {
+        for word in [
+            "auramesh experiment run ap-test",
+            "seed 9",
+            "AP-53** holds",
+            "AP-60** DOES NOT HOLD",
+            "late.svg",
+        ] {
             assert!(readme.contains(word), "{word}");
         }
         assert!(read("result.json").contains("\"seed\": 9"));

@@ -79,19 +79,38 @@ impl Chart {
             .axis_desc_style(("sans-serif", 14))
             .draw()?;
         if let Some(limit) = self.limit {
-            chart.draw_series([PathElement::new(vec![(xs.start, limit), (xs.end, limit)], BLACK.mix(0.5))])?;
+            chart.draw_series([PathElement::new(
+                vec![(xs.start, limit), (xs.end, limit)],
+                BLACK.mix(0.5),
+            )])?;
         }
         for (index, (x, _)) in self.marks.iter().enumerate() {
             let ends = vec![(*x, ys.start), (*x, ys.end)];
             let (dash, gap) = dashes(index);
-            chart.draw_series(DashedLineSeries::new(ends, dash, gap, FAINT.stroke_width(1)))?;
+            chart.draw_series(DashedLineSeries::new(
+                ends,
+                dash,
+                gap,
+                FAINT.stroke_width(1),
+            ))?;
         }
         for line in &self.lines {
-            let colour = if line.style == LineStyle::Edge { line.colour.mix(0.45) } else { line.colour.to_rgba() };
+            let colour = if line.style == LineStyle::Edge {
+                line.colour.mix(0.45)
+            } else {
+                line.colour.to_rgba()
+            };
             let width = if line.style == LineStyle::Edge { 1 } else { 2 };
-            chart.draw_series(LineSeries::new(line.points.iter().copied(), colour.stroke_width(width)))?;
+            chart.draw_series(LineSeries::new(
+                line.points.iter().copied(),
+                colour.stroke_width(width),
+            ))?;
             if line.style == LineStyle::Dotted {
-                chart.draw_series(line.points.iter().map(|point| Circle::new(*point, 2, colour.filled())))?;
+                chart.draw_series(
+                    line.points
+                        .iter()
+                        .map(|point| Circle::new(*point, 2, colour.filled())),
+                )?;
             }
         }
         self.draw_legend(&margin)
@@ -99,33 +118,58 @@ impl Chart {
 
     /// Beside the field, where it hides nothing.
     fn draw_legend<DB: DrawingBackend>(&self, margin: &DrawingArea<DB, Shift>) -> Drawn<DB> {
-        let lines = self.lines.iter().filter(|line| line.style != LineStyle::Edge);
+        let lines = self
+            .lines
+            .iter()
+            .filter(|line| line.style != LineStyle::Edge);
         let lines = lines.map(|line| (line.name.as_str(), line.colour.to_rgba(), None));
         let marks = self.marks.iter().enumerate();
-        let marks = marks.map(|(index, (_, meaning))| (meaning.as_str(), FAINT.to_rgba(), Some(dashes(index))));
+        let marks = marks
+            .map(|(index, (_, meaning))| (meaning.as_str(), FAINT.to_rgba(), Some(dashes(index))));
         let limit = self.limit.map(|_| ("one step", BLACK.mix(0.5), None));
-        let entries = lines.chain(marks).chain(limit).filter(|(name, ..)| !name.is_empty());
+        let entries = lines
+            .chain(marks)
+            .chain(limit)
+            .filter(|(name, ..)| !name.is_empty());
         for (row, (name, colour, dashed)) in entries.enumerate() {
             let y = 52 + 20 * row as i32;
-            let width = if dashed.is_some() || name == "one step" { 1 } else { 2 };
+            let width = if dashed.is_some() || name == "one step" {
+                1
+            } else {
+                2
+            };
             let (dash, gap) = dashed.unwrap_or((20, 0));
             for from in (0..20).step_by((dash + gap) as usize) {
                 let ends = [(from, y), ((from + dash as i32).min(20), y)];
                 margin.draw(&PathElement::new(ends, colour.stroke_width(width)))?;
             }
-            margin.draw(&Text::new(name.to_string(), (26, y - 7), ("sans-serif", 13)))?;
+            margin.draw(&Text::new(
+                name.to_string(),
+                (26, y - 7),
+                ("sans-serif", 13),
+            ))?;
         }
         Ok(())
     }
 
     fn x_range(&self) -> Range<f64> {
-        let values = self.lines.iter().flat_map(|line| line.points.iter().map(|point| point.0));
+        let values = self
+            .lines
+            .iter()
+            .flat_map(|line| line.points.iter().map(|point| point.0));
         let (least, most) = ends(values);
-        if most > least { least..most } else { least..least + 1.0 }
+        if most > least {
+            least..most
+        } else {
+            least..least + 1.0
+        }
     }
 
     fn y_range(&self) -> Range<f64> {
-        let values = self.lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
+        let values = self
+            .lines
+            .iter()
+            .flat_map(|line| line.points.iter().map(|point| point.1));
         let (least, most) = ends(values.chain(self.limit));
         let top = most.max(self.y_least_top);
         least.min(0.0)..top + 0.05 * (top - least.min(0.0))
@@ -140,13 +184,24 @@ fn dashes(index: usize) -> (u32, u32) {
 type Drawn<DB> = Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
 
 fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (least, most) = values.fold((f64::MAX, f64::MIN), |(l, m), value| (l.min(value), m.max(value)));
-    if least > most { (0.0, 1.0) } else { (least, most) }
+    let (least, most) = values.fold((f64::MAX, f64::MIN), |(l, m), value| {
+        (l.min(value), m.max(value))
+    });
+    if least > most {
+        (0.0, 1.0)
+    } else {
+        (least, most)
+    }
 }
 
 /// A bar chart of counts by whole numbers.
 pub(crate) fn histogram(title: &str, x_label: &str, y_label: &str, bars: &[(u32, u32)]) -> String {
-    let most = bars.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
+    let most = bars
+        .iter()
+        .map(|(_, count)| *count)
+        .max()
+        .unwrap_or(1)
+        .max(1);
     let last = bars.iter().map(|(value, _)| *value).max().unwrap_or(1);
     let mut text = String::new();
     let draw = |root: &DrawingArea<SVGBackend<'_>, Shift>| -> Drawn<SVGBackend<'_>> {
@@ -205,7 +260,13 @@ mod tests {
         }
         .svg();
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-        for word in ["Late collisions", "speed, m/s", "late, %", "tolerance", "ours"] {
+        for word in [
+            "Late collisions",
+            "speed, m/s",
+            "late, %",
+            "tolerance",
+            "ours",
+        ] {
             assert!(svg.contains(word), "{word}");
         }
     }

@@ -32,7 +32,15 @@ const fn row(
     miss_pct: f64,
     thrashing: u32,
 ) -> PublishedRow {
-    PublishedRow { table, factor, tolerance, n, late_pct, miss_pct, thrashing }
+    PublishedRow {
+        table,
+        factor,
+        tolerance,
+        n,
+        late_pct,
+        miss_pct,
+        thrashing,
+    }
 }
 
 use Factor::{FrameTime, Latency, Speed};
@@ -115,7 +123,10 @@ mod tests {
         let mut matching = 0;
         for setting in settings {
             let grid = setting.grid();
-            let below = grid.iter().filter(|value| setting.is_below(**value)).count();
+            let below = grid
+                .iter()
+                .filter(|value| setting.is_below(**value))
+                .count();
             for (is_below, points) in [(true, below), (false, grid.len() - below)] {
                 let row = row_of(setting, is_below).expect("published");
                 matching += usize::from((row.n + row.thrashing) as usize == 50 * points);

@@ -40,7 +40,11 @@ impl Default for RunOptions {
 impl RunOptions {
     /// Runs per grid point, given how many a quick run needs.
     pub(crate) fn runs_or(&self, quick_runs: u32) -> u32 {
-        let usual = if self.quick { quick_runs } else { PUBLISHED_RUNS };
+        let usual = if self.quick {
+            quick_runs
+        } else {
+            PUBLISHED_RUNS
+        };
         self.runs.unwrap_or(usual)
     }
 }
@@ -81,7 +85,12 @@ pub struct Claim {
 }
 
 impl Claim {
-    pub(crate) fn new(id: &'static str, text: impl Into<String>, holds: bool, measured: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        id: &'static str,
+        text: impl Into<String>,
+        holds: bool,
+        measured: impl Into<String>,
+    ) -> Self {
         Self {
             id,
             text: text.into(),

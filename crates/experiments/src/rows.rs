@@ -105,7 +105,8 @@ pub(crate) fn table(caption: String, rows: &[Row]) -> Table {
     );
     for row in rows {
         let tally = &row.tally;
-        let published = |text: &dyn Fn(&PublishedRow) -> String| row.published().map_or("-".into(), text);
+        let published =
+            |text: &dyn Fn(&PublishedRow) -> String| row.published().map_or("-".into(), text);
         table.push(vec![
             row.setting.factor.name().into(),
             row.setting.label(),
@@ -206,13 +207,21 @@ mod tests {
     /// AP-54: the table's form: each side of the tolerance summed, late of N and of correct, the published row beside it.
     #[test]
     fn rows_sum_one_side_of_the_tolerance() {
-        let cells = [outcome(0.0, 50, 0), outcome(2.0, 40, 10), outcome(2.05, 25, 25)];
-        let row = |below| Row::of(&cells, &LATENCIES[0], below, Variant::Ours, Geometry::LARGE).json();
+        let cells = [
+            outcome(0.0, 50, 0),
+            outcome(2.0, 40, 10),
+            outcome(2.05, 25, 25),
+        ];
+        let row =
+            |below| Row::of(&cells, &LATENCIES[0], below, Variant::Ours, Geometry::LARGE).json();
         let (below, above) = (row(true), row(false));
         assert_eq!((&below["n"], &below["late"]), (&json!(100), &json!(10)));
         assert_eq!(below["late_of_correct_pct"], json!(100.0 / 9.0));
         assert_eq!(below["published"]["late_pct"], json!(10.7));
-        assert_eq!((&above["late_pct"], &above["published"]["thrashing"]), (&json!(50.0), &json!(0)));
+        assert_eq!(
+            (&above["late_pct"], &above["published"]["thrashing"]),
+            (&json!(50.0), &json!(0))
+        );
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 /// Mixes a master seed with the numbers that name a run (the finaliser of SplitMix64 after each).
 pub(crate) fn derive(master: u64, name: &[u64]) -> u64 {
-    name.iter().fold(mix(master), |state, part| mix(state ^ mix(*part)))
+    name.iter()
+        .fold(mix(master), |state, part| mix(state ^ mix(*part)))
 }
 
 fn mix(value: u64) -> u64 {

@@ -56,43 +56,123 @@ pub struct Setting {
 
 /// E8: 1 to twice the tolerance in steps of 1 m/s.
 pub const SPEEDS: [Setting; 3] = [
-    Setting { factor: Factor::Speed, tolerance: 16.0, first: 1.0, step: 1.0, last: 32.0 },
-    Setting { factor: Factor::Speed, tolerance: 32.0, first: 1.0, step: 1.0, last: 64.0 },
-    Setting { factor: Factor::Speed, tolerance: 48.0, first: 1.0, step: 1.0, last: 96.0 },
+    Setting {
+        factor: Factor::Speed,
+        tolerance: 16.0,
+        first: 1.0,
+        step: 1.0,
+        last: 32.0,
+    },
+    Setting {
+        factor: Factor::Speed,
+        tolerance: 32.0,
+        first: 1.0,
+        step: 1.0,
+        last: 64.0,
+    },
+    Setting {
+        factor: Factor::Speed,
+        tolerance: 48.0,
+        first: 1.0,
+        step: 1.0,
+        last: 96.0,
+    },
 ];
 
 /// E9: 0 to twice the tolerance in steps of 0.05, 0.25 and 1 ms.
 pub const LATENCIES: [Setting; 3] = [
-    Setting { factor: Factor::Latency, tolerance: 2.0, first: 0.0, step: 0.05, last: 4.0 },
-    Setting { factor: Factor::Latency, tolerance: 8.0, first: 0.0, step: 0.25, last: 16.0 },
-    Setting { factor: Factor::Latency, tolerance: 16.0, first: 0.0, step: 1.0, last: 32.0 },
+    Setting {
+        factor: Factor::Latency,
+        tolerance: 2.0,
+        first: 0.0,
+        step: 0.05,
+        last: 4.0,
+    },
+    Setting {
+        factor: Factor::Latency,
+        tolerance: 8.0,
+        first: 0.0,
+        step: 0.25,
+        last: 16.0,
+    },
+    Setting {
+        factor: Factor::Latency,
+        tolerance: 16.0,
+        first: 0.0,
+        step: 1.0,
+        last: 32.0,
+    },
 ];
 
 /// E10: 0 to twice the tolerance in steps of 1, 1 and 2 ms. The thesis names the third tolerance 33.33 ms in its text and 32 ms in its figures;
 /// its threshold fits 32, so both are run.
 pub const FRAME_TIMES: [Setting; 4] = [
-    Setting { factor: Factor::FrameTime, tolerance: 8.33, first: 0.0, step: 1.0, last: 16.66 },
-    Setting { factor: Factor::FrameTime, tolerance: 15.0, first: 0.0, step: 1.0, last: 30.0 },
-    Setting { factor: Factor::FrameTime, tolerance: 32.0, first: 0.0, step: 2.0, last: 64.0 },
-    Setting { factor: Factor::FrameTime, tolerance: 33.33, first: 0.0, step: 2.0, last: 66.66 },
+    Setting {
+        factor: Factor::FrameTime,
+        tolerance: 8.33,
+        first: 0.0,
+        step: 1.0,
+        last: 16.66,
+    },
+    Setting {
+        factor: Factor::FrameTime,
+        tolerance: 15.0,
+        first: 0.0,
+        step: 1.0,
+        last: 30.0,
+    },
+    Setting {
+        factor: Factor::FrameTime,
+        tolerance: 32.0,
+        first: 0.0,
+        step: 2.0,
+        last: 64.0,
+    },
+    Setting {
+        factor: Factor::FrameTime,
+        tolerance: 33.33,
+        first: 0.0,
+        step: 2.0,
+        last: 66.66,
+    },
 ];
 
 /// E12: 0 to 20 % in steps of 1 %, everything else at tolerance.
-pub const LOSS: Setting = Setting { factor: Factor::Loss, tolerance: 0.0, first: 0.0, step: 1.0, last: 20.0 };
+pub const LOSS: Setting = Setting {
+    factor: Factor::Loss,
+    tolerance: 0.0,
+    first: 0.0,
+    step: 1.0,
+    last: 20.0,
+};
 
 /// E7: the control run's speeds; its tolerance plays no role on one server. (A-10: the thesis counts 3150 collisions, its grid gives 3200.)
-pub const CONTROL: Setting = Setting { factor: Factor::Speed, tolerance: 64.0, first: 1.0, step: 1.0, last: 64.0 };
+pub const CONTROL: Setting = Setting {
+    factor: Factor::Speed,
+    tolerance: 64.0,
+    first: 1.0,
+    step: 1.0,
+    last: 64.0,
+};
 
 impl Setting {
     /// A single point: the factor exactly at its tolerance.
     pub fn at(factor: Factor, tolerance: f64) -> Self {
-        Self { factor, tolerance, first: tolerance, step: 1.0, last: tolerance }
+        Self {
+            factor,
+            tolerance,
+            first: tolerance,
+            step: 1.0,
+            last: tolerance,
+        }
     }
 
     /// All grid points, ascending.
     pub fn grid(&self) -> Vec<f64> {
         let count = ((self.last - self.first) / self.step + 1e-9).floor() as u32;
-        (0..=count).map(|i| self.first + f64::from(i) * self.step).collect()
+        (0..=count)
+            .map(|i| self.first + f64::from(i) * self.step)
+            .collect()
     }
 
     /// A few of them: the ends, the tolerance and what lies half-way.
@@ -103,7 +183,13 @@ impl Setting {
         let grid = self.grid();
         let below = grid.iter().filter(|value| self.is_below(**value)).count();
         let last = grid.len() - 1;
-        let mut wanted = vec![0, below / 2, below.saturating_sub(1), (below + last).div_ceil(2).min(last), last];
+        let mut wanted = vec![
+            0,
+            below / 2,
+            below.saturating_sub(1),
+            (below + last).div_ceil(2).min(last),
+            last,
+        ];
         wanted.sort_unstable();
         wanted.dedup();
         wanted.into_iter().map(|index| grid[index]).collect()
@@ -159,7 +245,10 @@ mod tests {
 
     fn counts(setting: &Setting) -> (usize, usize) {
         let grid = setting.grid();
-        let below = grid.iter().filter(|value| setting.is_below(**value)).count();
+        let below = grid
+            .iter()
+            .filter(|value| setting.is_below(**value))
+            .count();
         (below, grid.len() - below)
     }
 
@@ -167,8 +256,14 @@ mod tests {
     #[test]
     fn grids_have_the_published_number_of_points() {
         assert_eq!(SPEEDS.map(|s| counts(&s)), [(16, 16), (32, 32), (48, 48)]);
-        assert_eq!(LATENCIES.map(|s| counts(&s)), [(41, 40), (33, 32), (17, 16)]);
-        assert_eq!(FRAME_TIMES.map(|s| counts(&s)), [(9, 8), (16, 15), (17, 16), (17, 17)]);
+        assert_eq!(
+            LATENCIES.map(|s| counts(&s)),
+            [(41, 40), (33, 32), (17, 16)]
+        );
+        assert_eq!(
+            FRAME_TIMES.map(|s| counts(&s)),
+            [(9, 8), (16, 15), (17, 16), (17, 17)]
+        );
         assert_eq!(LOSS.grid().len(), 21);
     }
 
@@ -176,7 +271,10 @@ mod tests {
     #[test]
     fn only_one_factor_varies() {
         let conditions = LATENCIES[2].conditions(24.0);
-        assert_eq!((conditions.speed, conditions.latency_ms, conditions.frame_ms), (32.0, 24.0, 15.0));
+        assert_eq!(
+            (conditions.speed, conditions.latency_ms, conditions.frame_ms),
+            (32.0, 24.0, 15.0)
+        );
         assert_eq!(LATENCIES[2].tolerances().latency_ms, 16.0);
         assert_eq!(LOSS.conditions(15.0).loss, 0.15);
     }
@@ -185,9 +283,19 @@ mod tests {
     fn short_grids_keep_the_ends_and_the_tolerance() {
         assert_eq!(SPEEDS[0].short_grid(), [1.0, 9.0, 16.0, 25.0, 32.0]);
         assert_eq!(CONTROL.short_grid().last(), Some(&64.0));
-        for setting in SPEEDS.iter().chain(&LATENCIES).chain(&FRAME_TIMES).chain([&LOSS]) {
+        for setting in SPEEDS
+            .iter()
+            .chain(&LATENCIES)
+            .chain(&FRAME_TIMES)
+            .chain([&LOSS])
+        {
             let grid = setting.grid();
-            assert!(setting.short_grid().iter().all(|value| grid.contains(value)));
+            assert!(
+                setting
+                    .short_grid()
+                    .iter()
+                    .all(|value| grid.contains(value))
+            );
         }
     }
 }

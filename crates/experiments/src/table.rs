@@ -24,7 +24,11 @@ impl Table {
     /// # Panics
     /// If it has not as many cells as the header.
     pub fn push(&mut self, row: Vec<String>) {
-        assert_eq!(row.len(), self.header.len(), "a row has one cell per column");
+        assert_eq!(
+            row.len(),
+            self.header.len(),
+            "a row has one cell per column"
+        );
         self.rows.push(row);
     }
 
@@ -32,7 +36,11 @@ impl Table {
     pub fn markdown(&self) -> String {
         let widths: Vec<usize> = (0..self.header.len())
             .map(|column| {
-                let cells = self.rows.iter().chain([&self.header]).map(|row| row[column].chars().count());
+                let cells = self
+                    .rows
+                    .iter()
+                    .chain([&self.header])
+                    .map(|row| row[column].chars().count());
                 cells.max().unwrap_or(0).max(3)
             })
             .collect();

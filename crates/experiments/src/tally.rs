@@ -59,12 +59,18 @@ impl Tally {
         self.runs += 1;
         let thrashed = record.is_thrashed() && !count_thrashed;
         if (thrashed || record.verdict != Verdict::Correct) && self.offences.len() < REMEMBERED {
-            self.offences.push(Offence { seed, record: *record });
+            self.offences.push(Offence {
+                seed,
+                record: *record,
+            });
         }
         if thrashed {
             self.thrashed += 1;
             self.thrashed_wrong += u32::from(record.verdict != Verdict::Correct);
-            *self.times_thrashed.entry(record.times_thrashed).or_default() += 1;
+            *self
+                .times_thrashed
+                .entry(record.times_thrashed)
+                .or_default() += 1;
             return;
         }
         match record.verdict {
@@ -75,7 +81,8 @@ impl Tally {
         if record.verdict == Verdict::Missed {
             return;
         }
-        self.penetration.add(record.penetration_steps(TickLength::default()));
+        self.penetration
+            .add(record.penetration_steps(TickLength::default()));
         if record.just_migrated {
             self.just_migrated += 1;
             self.just_migrated_late += u32::from(record.verdict == Verdict::Late);
@@ -112,7 +119,11 @@ impl Tally {
 
 /// A share in per cent; of nothing it is zero.
 pub(crate) fn percent(part: u32, whole: u32) -> f64 {
-    if whole == 0 { 0.0 } else { 100.0 * f64::from(part) / f64::from(whole) }
+    if whole == 0 {
+        0.0
+    } else {
+        100.0 * f64::from(part) / f64::from(whole)
+    }
 }
 
 /// Mean, spread and ends of a row of numbers.
@@ -169,7 +180,9 @@ impl Moments {
             return 0.0;
         }
         let n = f64::from(self.count);
-        ((self.sum_of_squares - self.sum * self.sum / n) / (n - 1.0)).max(0.0).sqrt()
+        ((self.sum_of_squares - self.sum * self.sum / n) / (n - 1.0))
+            .max(0.0)
+            .sqrt()
     }
 }
 
@@ -201,7 +214,10 @@ mod tests {
         ] {
             tally.add(1, &record(verdict, migrations), false);
         }
-        assert_eq!((tally.runs, tally.n(), tally.late, tally.missed), (5, 3, 1, 1));
+        assert_eq!(
+            (tally.runs, tally.n(), tally.late, tally.missed),
+            (5, 3, 1, 1)
+        );
         assert_eq!((tally.thrashed, tally.thrashed_wrong), (2, 1));
         assert_eq!((tally.just_migrated, tally.just_migrated_late), (1, 1));
         assert_eq!(tally.times_thrashed, BTreeMap::from([(1, 1), (2, 1)]));

@@ -77,9 +77,21 @@ impl Variant {
             } else {
                 ResendPolicy::Short
             },
-            policy: if self == Self::Naive { Policy::Naive } else { Policy::Aura },
-            aura: if thesis { AuraSize::Thesis } else { AuraSize::Safe },
-            handover: if thesis { HandoverMode::Freeze } else { HandoverMode::CatchUp },
+            policy: if self == Self::Naive {
+                Policy::Naive
+            } else {
+                Policy::Aura
+            },
+            aura: if thesis {
+                AuraSize::Thesis
+            } else {
+                AuraSize::Safe
+            },
+            handover: if thesis {
+                HandoverMode::Freeze
+            } else {
+                HandoverMode::CatchUp
+            },
             tie_break: !thesis,
             frames: Some(match self {
                 Self::Thesis => FrameModel::Normal {
@@ -88,7 +100,11 @@ impl Variant {
                 },
                 _ => FrameModel::Fixed(frame),
             }),
-            send_order: if thesis { SendOrder::NextFrame } else { SendOrder::AfterPhysics },
+            send_order: if thesis {
+                SendOrder::NextFrame
+            } else {
+                SendOrder::AfterPhysics
+            },
             aligned_steps: false,
             checkers: false,
             ..SimOptions::default()
