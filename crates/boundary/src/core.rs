@@ -305,8 +305,12 @@ impl Boundary {
         }
     }
 
+    /// The higher epoch is right: news of a body we own is old news, unless we have restarted and do not know yet that it
+    /// has gone.
     fn hear_of(&mut self, from: RegionId, upsert: &AuraUpsert) {
-        if !self.tracks.contains_key(&upsert.body) && !self.nursery.contains_key(&upsert.body) {
+        let track = self.tracks.get(&upsert.body).map(|track| track.epoch);
+        let ghost = self.nursery.get(&upsert.body).map(|ghost| ghost.epoch);
+        if track.max(ghost).is_none_or(|ours| ours < upsert.epoch) {
             self.remote.upsert(from, upsert);
         }
     }
