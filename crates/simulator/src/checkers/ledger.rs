@@ -70,6 +70,7 @@ pub struct RollCall {
 /// All bodies that ever lived, and who holds them.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
+    crashed: std::collections::BTreeSet<RegionId>,
     slots: FxHashMap<BodyId, Slot>,
     entries: Vec<Entry>,
     /// What each region owns, in ascending order of id, so that a step is compared by one walk along both.
@@ -259,6 +260,7 @@ impl Ledger {
             }
             // A spawn after the snapshot of a region that crashed is ordered again.
             Some(Holder::Adrift(_)) => {}
+            Some(Holder::InFlight { from, .. }) if self.has_crashed(from) => {}
             Some(_) => return,
         }
         let entry = &mut self.entries[self.slots[&body]];
@@ -306,7 +308,13 @@ impl Ledger {
         }
     }
 
+    /// Has this region crashed at some time? Then its offers may have died with it.
+    pub fn has_crashed(&self, region: RegionId) -> bool {
+        self.crashed.contains(&region)
+    }
+
     fn crash(&mut self, region: RegionId) {
+        self.crashed.insert(region);
         let Some(owned) = self.owned.get_mut(region.0 as usize) else {
             return;
         };

@@ -61,7 +61,13 @@ fn impossible(fact: &Fact<'_>, view: &View<'_>) -> (RegionId, &'static str, Vec<
     };
     match *fact {
         Fact::Born { region, body, .. } => {
-            let fits = |h| matches!(h, None | Some(Holder::Adrift(_)));
+            // An offer that never left its sender dies with it; the restarted sender then bears the spawn again. Should the
+            // offer have arrived after all, its arrival is the error.
+            let fits = |h| match h {
+                None | Some(Holder::Adrift(_)) => true,
+                Some(Holder::InFlight { from, .. }) => view.ledger.has_crashed(from),
+                Some(_) => false,
+            };
             let bodies = unless(&mut [body].into_iter(), &fits);
             (region, "was born again in", bodies)
         }
