@@ -17,13 +17,19 @@ pub struct Call {
     pub owner: RegionId,
     /// Whose aura.
     pub aura: BodyId,
+    /// Its rank.
+    pub key: ClusterKey,
     /// How deep the body is in it.
     pub depth_m: f64,
 }
 
 impl Call {
-    /// A body in several auras follows the deepest; ties go to the lowest server, then body.
-    fn is_stronger_than(&self, other: &Self) -> bool {
+    /// With the tie-break a body in several auras follows the one of the lowest rank: nobody will call that one away, so
+    /// one move is enough (AP-16). Without it, the deepest; ties go to the lowest server, then body.
+    fn is_stronger_than(&self, other: &Self, tie_break: bool) -> bool {
+        if tie_break && self.key != other.key {
+            return self.key < other.key;
+        }
         (other.depth_m, self.owner, self.aura)
             .partial_cmp(&(self.depth_m, other.owner, other.aura))
             .is_some_and(std::cmp::Ordering::is_lt)
@@ -50,9 +56,10 @@ pub fn strongest_call(
         let call = Call {
             owner: aura.owner,
             aura: aura_body,
+            key: aura.key,
             depth_m,
         };
-        if strongest.is_none_or(|known| call.is_stronger_than(&known)) {
+        if strongest.is_none_or(|known| call.is_stronger_than(&known, tie_break)) {
             strongest = Some(call);
         }
     });
@@ -66,7 +73,7 @@ mod tests {
     use crate::geometry::AuraGeometry;
     use crate::remote_auras::RemoteAuras;
     use crate::testing::ball;
-    use domain::{Epoch, Tick};
+    use domain::{Epoch, Rect, Tick};
     use glam::DVec3;
     use wire::AuraUpsert;
 
@@ -78,6 +85,10 @@ mod tests {
     }
 
     fn aura(body: u64, x: f64) -> AuraUpsert {
+        aura_since(4, body, x)
+    }
+
+    fn aura_since(since: u64, body: u64, x: f64) -> AuraUpsert {
         AuraUpsert {
             body: BodyId(body),
             epoch: Epoch(0),
@@ -86,18 +97,27 @@ mod tests {
             radius: 0.5,
             reach: 2.0,
             growth: 0.0,
-            key: key(4, body),
+            key: key(since, body),
         }
     }
 
     fn call(auras: &[(u32, AuraUpsert)], x: f64, mine: Option<ClusterKey>) -> Option<Call> {
+        call_with(true, auras, x, mine)
+    }
+
+    fn call_with(
+        tie_break: bool,
+        auras: &[(u32, AuraUpsert)],
+        x: f64,
+        mine: Option<ClusterKey>,
+    ) -> Option<Call> {
         let mut remote = RemoteAuras::default();
         for (owner, upsert) in auras {
             remote.upsert(RegionId(*owner), upsert);
         }
         let geometry = AuraGeometry::of(&BoundaryConfig::default());
-        let index = AuraIndex::build(&remote, &geometry, Tick(10));
-        strongest_call(&ball(1, x, 0.0, 0.5), &index, true, |_| mine)
+        let index = AuraIndex::build(&remote, &geometry, Tick(10), &Rect::EVERYWHERE);
+        strongest_call(&ball(1, x, 0.0, 0.5), &index, tie_break, |_| mine)
     }
 
     /// AP-11: touching sends the body to the aura's owner, not touching does not.
@@ -108,16 +128,23 @@ mod tests {
         assert_eq!(call(&auras, 3.1, None), None);
     }
 
-    /// of several auras the deepest calls.
+    /// without the tie-break, of several auras the deepest calls.
     #[test]
     fn the_deepest_aura_wins() {
         let auras = [(3, aura(7, -2.0)), (2, aura(8, 1.5)), (1, aura(9, -2.0))];
-        assert_eq!(call(&auras, 0.0, None).expect("touches").aura, BodyId(8));
+        let deepest = call_with(false, &auras, 0.0, None).expect("touches");
+        assert_eq!(deepest.aura, BodyId(8));
         let symmetric = [(3, aura(7, -2.0)), (1, aura(9, 2.0))];
-        assert_eq!(
-            call(&symmetric, 0.0, None).expect("touches").owner,
-            RegionId(1)
-        );
+        let lowest = call_with(false, &symmetric, 0.0, None).expect("touches");
+        assert_eq!(lowest.owner, RegionId(1));
+    }
+
+    /// AP-16: with it, the one that will stay where it is.
+    #[test]
+    fn the_aura_of_the_lowest_rank_wins() {
+        let auras = [(3, aura_since(2, 7, -2.0)), (2, aura_since(3, 8, 1.5))];
+        let strongest = call(&auras, 0.0, None).expect("touches");
+        assert_eq!((strongest.owner, strongest.key), (RegionId(3), key(2, 7)));
     }
 
     /// The tie-break applies only to bodies the owner knows of.

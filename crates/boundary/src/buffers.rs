@@ -22,7 +22,11 @@ impl Buffer {
     /// Migrations first (they are what must not wait), then auras, then deletes; the rest in the order said.
     fn drain(&mut self) -> Vec<Message> {
         let mut messages = std::mem::take(&mut self.control);
-        messages.extend(self.migrations.drain(..).map(Message::Offer));
+        messages.extend(
+            self.migrations
+                .drain(..)
+                .map(|offer| Message::Offer(Box::new(offer))),
+        );
         keep_newest(&mut self.upserts);
         messages.extend(self.upserts.drain(..).map(Message::AuraUpsert));
         messages.extend(self.deletes.drain(..).map(Message::AuraDelete));

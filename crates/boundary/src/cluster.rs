@@ -4,7 +4,7 @@
 //! If the search that sends a cluster away were narrower than what calls bodies over, or differed between aura
 //! collision and boundary traversal, clusters would go back and forth for ever.
 
-use crate::view::{Bodies, BodyView};
+use crate::view::BodyView;
 use domain::BodyId;
 
 /// Finds clusters among the bodies given. Each body is found once: a body that has been taken is not found again.
@@ -69,19 +69,6 @@ impl<'a> ClusterFinder<'a> {
             assembly,
             tied: Vec::new(),
         }
-    }
-
-    /// Over all bodies of a region. Costs a pass over them: only for ticks in which something may leave.
-    pub fn over(
-        bodies: &impl Bodies,
-        extra: impl Iterator<Item = BodyView>,
-        link_m: f64,
-        assembly: &'a dyn Fn(BodyId, &mut Vec<BodyId>),
-    ) -> Self {
-        let mut views = Vec::new();
-        bodies.for_each(&mut |view| views.push(view));
-        views.extend(extra);
-        Self::new(views, link_m, assembly)
     }
 
     /// The whole cluster of a body, by ascending id; empty if the body is unknown or already taken. AP-12: each

@@ -12,21 +12,22 @@ use crate::lifecycle::{LifeState, Transition, change};
 use crate::naive;
 use crate::nursery::{Ghost, Nursery, view_of};
 use crate::projection::{
-    Track, object_boundary_create, object_boundary_exit, object_boundary_update, state_at,
+    Regions, Track, object_boundary_create, object_boundary_exit, object_boundary_update, state_at,
     touched_boundaries,
 };
 use crate::remote_auras::{AuraIndex, RemoteAura, RemoteAuras};
+use crate::surroundings::surroundings;
 use crate::tolerance_watch::{ExceededTolerances, ToleranceWatch};
 use crate::view::{Bodies, BodyView};
 use domain::{
-    Body, BodyId, Cluster, Epoch, Rect, RegionId, RegionMap, RegionMapError, SimTime, Tick,
+    Body, BodyId, Bounds, Cluster, Epoch, Rect, RegionId, RegionMap, RegionMapError, SimTime, Tick,
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::{
     AuraDelete, AuraUpsert, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member, Message,
-    Offer, Unborn,
+    NewOwner, Offer, Unborn,
 };
 
 /// How often the island test runs with size `safe`. It frees bodies from a host they have left; nothing depends on its haste.
@@ -43,6 +44,8 @@ pub struct Departure {
     pub members: Vec<(BodyId, Member)>,
     /// Announced spawns that go along.
     pub unborn: Vec<Unborn>,
+    /// Regions that have been told of every member who its new owner is.
+    pub told: Vec<RegionId>,
 }
 
 /// Something a driver may want to know.
@@ -61,6 +64,8 @@ pub enum BoundaryEvent {
 pub struct Boundary {
     me: RegionId,
     map: RegionMap,
+    // Ascending.
+    neighbours: Vec<(RegionId, Rect)>,
     config: BoundaryConfig,
     geometry: AuraGeometry,
     tracks: FxHashMap<BodyId, Track>,
@@ -112,8 +117,11 @@ impl Boundary {
         let all_neighbours = map
             .regions()
             .all(|region| map.neighbours(region).len() + 1 == map.len());
+        let neighbours = map.neighbours(me).iter();
+        let neighbours = neighbours.map(|other| (*other, map.rect(*other))).collect();
         Ok(Self {
             me,
+            neighbours,
             map,
             config,
             geometry,
@@ -165,7 +173,7 @@ impl Boundary {
             return true;
         }
         let view = view_of(body);
-        let near = boundaries_near(&view, &self.map, self.me, &self.geometry)
+        let near = boundaries_near(&view, &self.neighbours, &self.geometry)
             .next()
             .is_some()
             || !self.home().contains(&view.ground);
@@ -177,7 +185,7 @@ impl Boundary {
             since: tick,
             first: tick,
             epoch: Epoch(0),
-            audience: Vec::new(),
+            audience: Regions::new(),
         };
         self.ledger.learn(body.id, ghost.epoch);
         self.nursery.insert(body.id, ghost);
@@ -189,7 +197,7 @@ impl Boundary {
         if self.nursery.is_empty() {
             return Vec::new();
         }
-        let index = AuraIndex::build(&self.remote, &self.geometry, tick);
+        let index = AuraIndex::build(&self.remote, &self.geometry, tick, &Rect::EVERYWHERE);
         self.nursery
             .values()
             .filter(|ghost| {
@@ -224,6 +232,7 @@ impl Boundary {
                 .collect(),
             cluster,
             unborn: departure.unborn,
+            told: departure.told,
         };
         let handover = offer.handover;
         self.ledger.offered(departure.to, tick, offer.clone());
@@ -239,9 +248,14 @@ impl Boundary {
             self.remote
                 .forget_body(body.id, Epoch(member.epoch.0 - 1), tick.max(offer.tick));
             let mut track = Track::new(member.epoch, LifeState::Received, member.projecting_since);
-            // The old owner remembers it and its rank. Without this, two bodies that once swapped would each arrive as a
-            // stranger without rank, yield, and swap again.
+            // The old owner remembers it and its rank, and so do those it told. Without this, two bodies that once swapped would
+            // each arrive as a stranger without rank, yield, and swap again; and a body between two auras would go to one
+            // owner and at once on to the other (AP-16).
             track.audience.push(arrival.from);
+            track.audience.extend_from_slice(&offer.told);
+            track.audience.retain(|region| *region != self.me);
+            track.audience.sort_unstable();
+            track.audience.dedup();
             self.report(tick, body.id, None, LifeState::Received);
             self.change_state(&mut track, body.id, LifeState::Injected, tick);
             self.tracks.insert(body.id, track);
@@ -253,7 +267,7 @@ impl Boundary {
                 since: tick,
                 first: unborn.since,
                 epoch: unborn.epoch,
-                audience: Vec::new(),
+                audience: Regions::new(),
             };
             self.nursery.insert(unborn.body.id, ghost);
         }
@@ -291,7 +305,10 @@ impl Boundary {
                     .filter(|_| self.config.aura == AuraSize::Safe);
                 self.remote.delete(&delete, self.me, self.patience_ticks());
             }
-            Message::Offer(offer) => self.receive(Arrival { from, offer }),
+            Message::Offer(offer) => self.receive(Arrival {
+                from,
+                offer: *offer,
+            }),
             Message::Accept { handover } => {
                 if self.ledger.accepted(from, handover) {
                     self.buffers.say(from, Message::Release { handover });
@@ -308,6 +325,10 @@ impl Boundary {
     /// The higher epoch is right: news of a body we own is old news, unless we have restarted and do not know yet that it
     /// has gone.
     fn hear_of(&mut self, from: RegionId, upsert: &AuraUpsert) {
+        // Almost always it is the next word of a conversation.
+        if self.remote.update(from, upsert) {
+            return;
+        }
         let track = self.tracks.get(&upsert.body).map(|track| track.epoch);
         let ghost = self.nursery.get(&upsert.body).map(|ghost| ghost.epoch);
         if track.max(ghost).is_none_or(|ours| ours < upsert.epoch) {
@@ -352,34 +373,46 @@ impl Boundary {
 
     /// Which bodies have entered or left a trigger boundary (OBC, OBE), and their states. Returns those that project, ascending.
     fn classify(&mut self, tick: Tick, bodies: &impl Bodies) -> Vec<BodyView> {
-        let mut near: Vec<BodyId> = std::mem::take(&mut self.fresh);
-        bodies.not_within(
-            &self.home().grown(-self.geometry.trigger_depth_m),
-            &mut near,
-        );
-        near.extend(&self.projecting);
-        near.sort_unstable();
-        near.dedup();
         let home = self.home();
-        let mut projecting = Vec::with_capacity(near.len());
-        for id in near {
-            let (Some(view), Some(track)) = (bodies.view(id), self.tracks.get_mut(&id)) else {
-                continue;
+        let mut projecting = self.near(&home, bodies);
+        projecting.retain(|view| {
+            let Some(track) = self.tracks.get_mut(&view.id) else {
+                return false;
             };
             self.watch
                 .speed(view.speed, &mut track.too_fast, &self.config.tolerances);
             let mut state = state_at(&view.ground, &home, &track.boundaries);
             let is_where_it_was = state == track.state
-                && boundaries_near(&view, &self.map, self.me, &self.geometry)
+                && boundaries_near(view, &self.neighbours, &self.geometry)
                     .eq(track.boundaries.iter().copied());
             if !is_where_it_was {
-                state = self.place(tick, &view);
+                state = self.place(tick, view);
             }
-            if state.projects() {
-                projecting.push(view);
+            state.projects()
+        });
+        projecting
+    }
+
+    /// Everything in a trigger boundary or beyond, everything that has projected until now, and everything new; ascending.
+    fn near(&mut self, home: &Rect, bodies: &impl Bodies) -> Vec<BodyView> {
+        let mut near = Vec::with_capacity(2 * self.projecting.len() + self.fresh.len());
+        bodies.not_within(&home.grown(-self.geometry.trigger_depth_m), &mut near);
+        near.sort_unstable_by_key(|view| view.id);
+        near.dedup_by_key(|view| view.id);
+        let found = near.len();
+        for id in self.fresh.drain(..).chain(self.projecting.iter().copied()) {
+            if near[..found]
+                .binary_search_by_key(&id, |view| view.id)
+                .is_err()
+            {
+                near.extend(bodies.view(id));
             }
         }
-        projecting
+        if near.len() > found {
+            near.sort_unstable_by_key(|view| view.id);
+            near.dedup_by_key(|view| view.id);
+        }
+        near
     }
 
     /// Writes into a body's track where it is now, and returns the state that belongs to the place.
@@ -388,7 +421,7 @@ impl Boundary {
             .tracks
             .remove(&view.id)
             .expect("only bodies with a track are placed");
-        let touched: Vec<_> = boundaries_near(view, &self.map, self.me, &self.geometry).collect();
+        let touched: Vec<_> = boundaries_near(view, &self.neighbours, &self.geometry).collect();
         let left: Vec<_> = track
             .boundaries
             .iter()
@@ -426,28 +459,33 @@ impl Boundary {
         bodies: &impl Bodies,
     ) -> Vec<Departure> {
         let assembly = |id: BodyId, out: &mut Vec<BodyId>| bodies.assembly(id, out);
-        let link_m = self.geometry.link_m;
+        let calls = self.calls(tick, projecting, bodies);
+        let traversed = self.traversed(tick);
+        if calls.is_empty() && traversed.is_empty() {
+            return Vec::new();
+        }
         let ghosts: Vec<BodyView> = self.nursery.values().map(Ghost::view).collect();
-        let mut finder = None;
-        let mut find = || ClusterFinder::over(bodies, ghosts.iter().copied(), link_m, &assembly);
+        let starts = calls.iter().map(|(id, _)| id).chain(&traversed).copied();
+        let near = surroundings(bodies, starts, &ghosts, self.geometry.link_m);
+        let mut finder = ClusterFinder::new(near, self.geometry.link_m, &assembly);
         let mut departures = Vec::new();
-        for (member, call) in self.calls(tick, projecting, bodies) {
-            let cluster = finder.get_or_insert_with(&mut find).take(member);
+        for (member, call) in calls {
+            let cluster = finder.take(member);
             let cause = HandoverCause::AuraCollision {
                 member,
                 aura: call.aura,
             };
-            departures.extend(self.depart(tick, call.owner, cause, &cluster));
+            departures.extend(self.depart(tick, call.owner, cause, &cluster, Some(call.key)));
         }
-        for start in self.traversed(tick) {
-            let finder = finder.get_or_insert_with(&mut find);
-            if let Some(members) = island(finder, start, &self.home()) {
+        for start in traversed {
+            if let Some(members) = island(&mut finder, start, &self.home()) {
                 let to = destination(&members, &self.map);
                 departures.extend(self.depart(
                     tick,
                     to,
                     HandoverCause::BoundaryTraversal,
                     &members,
+                    None,
                 ));
             }
         }
@@ -464,7 +502,8 @@ impl Boundary {
         if self.remote.is_empty() {
             return Vec::new();
         }
-        let index = AuraIndex::build(&self.remote, &self.geometry, tick);
+        let space = self.space(projecting, bodies.widest_radius());
+        let index = AuraIndex::build(&self.remote, &self.geometry, tick, &space);
         let mut touching = Vec::new();
         bodies.touching(index.boxes(), &mut touching);
         touching.sort_unstable();
@@ -490,6 +529,20 @@ impl Boundary {
         of_body.chain(of_ghost).collect()
     }
 
+    /// A rectangle that holds the bounding spheres of all that is ours: the shadow of what does not project is inside our region.
+    fn space(&self, projecting: &[BodyView], widest_m: f64) -> Rect {
+        let shadows = projecting.iter().map(|view| view.ground);
+        let space = shadows.fold(self.home(), |space, shadow| space.union(&shadow));
+        // A sphere reaches at most its diameter beyond the shadow in it.
+        let space = space.grown(2.0 * widest_m);
+        self.nursery
+            .values()
+            .map(Ghost::view)
+            .fold(space, |space, ghost| {
+                space.union(&Bounds::of_sphere(ghost.centre, ghost.radius).ground())
+            })
+    }
+
     fn traversed(&self, tick: Tick) -> Vec<BodyId> {
         if self.geometry.growth_m > 0.0 && !tick.0.is_multiple_of(ISLAND_TEST_TICKS) {
             return Vec::new();
@@ -512,17 +565,25 @@ impl Boundary {
         to: RegionId,
         cause: HandoverCause,
         cluster: &[BodyView],
+        calling: Option<ClusterKey>,
     ) -> Option<Departure> {
         if to == self.me {
             return None;
         }
         let mut members = Vec::new();
         let mut unborn = Vec::new();
+        let mut told: Option<Vec<RegionId>> = None;
         for view in cluster {
             if let Some(track) = self.tracks.remove(&view.id) {
-                members.push((view.id, self.let_go(tick, to, view, track)));
+                match &mut told {
+                    None => told = Some(track.audience.to_vec()),
+                    Some(told) => told.retain(|region| track.is_known_to(*region)),
+                }
+                members.push((view.id, self.let_go(tick, to, view, track, calling)));
             } else if let Some(ghost) = self.nursery.remove(&view.id) {
-                self.withdraw(view.id, ghost.epoch, &ghost.audience, tick, Some(to));
+                let key = calling.map_or(ghost.key(), |calling| calling.min(ghost.key()));
+                let new = NewOwner { region: to, key };
+                self.withdraw(view.id, ghost.epoch, &ghost.audience, tick, Some(new));
                 unborn.push(Unborn {
                     body: ghost.body,
                     since: ghost.first,
@@ -535,46 +596,55 @@ impl Boundary {
             cause,
             members,
             unborn,
+            // Without a call the new owner's cluster has no rank of ours, and what we told may be too high.
+            told: told
+                .filter(|_| calling.is_some() && self.config.aura == AuraSize::Safe)
+                .unwrap_or_default(),
         })
     }
 
-    fn let_go(&mut self, tick: Tick, to: RegionId, view: &BodyView, mut track: Track) -> Member {
+    fn let_go(
+        &mut self,
+        tick: Tick,
+        to: RegionId,
+        view: &BodyView,
+        mut track: Track,
+        calling: Option<ClusterKey>,
+    ) -> Member {
         self.projecting.remove(&view.id);
         self.change_state(&mut track, view.id, LifeState::Sent, tick);
         self.change_state(&mut track, view.id, LifeState::Destroyed, tick);
-        self.withdraw(view.id, track.epoch, &track.audience, tick, Some(to));
+        let own_key = ClusterKey {
+            since: track.since.unwrap_or(tick),
+            body: view.id,
+        };
+        let key = track.key.unwrap_or(own_key);
+        let new = NewOwner {
+            region: to,
+            key: calling.map_or(key, |calling| calling.min(key)),
+        };
+        self.withdraw(view.id, track.epoch, &track.audience, tick, Some(new));
         let member = Member {
             epoch: track.epoch.next(),
             projecting_since: track.since,
         };
         if self.config.policy == Policy::Aura && self.config.aura == AuraSize::Safe {
-            self.remember_in_flight(tick, to, view, &track, member.epoch);
+            self.remember_in_flight(tick, new, view, member.epoch);
         }
         member
     }
 
     /// We know where the body is and whom to ask for it before its new owner has said a word: what stays behind must not run into it.
-    fn remember_in_flight(
-        &mut self,
-        tick: Tick,
-        to: RegionId,
-        view: &BodyView,
-        track: &Track,
-        epoch: Epoch,
-    ) {
-        let own_key = ClusterKey {
-            since: track.since.unwrap_or(tick),
-            body: view.id,
-        };
+    fn remember_in_flight(&mut self, tick: Tick, new: NewOwner, view: &BodyView, epoch: Epoch) {
         let aura = RemoteAura {
-            owner: to,
+            owner: new.region,
             epoch,
             tick,
             centre: view.centre,
             radius: view.radius,
             reach: self.geometry.reach_m,
             growth: self.geometry.growth_m,
-            key: track.key.unwrap_or(own_key),
+            key: new.key,
             provisional_until: Some(tick + self.patience_ticks()),
         };
         self.remote.put(view.id, aura);
@@ -607,7 +677,7 @@ impl Boundary {
                 &track.audience,
                 to_all,
             );
-            track.audience.clone_from(&audience);
+            remember(&mut track.audience, &audience);
             track.told_asleep = view.asleep;
         }
         self.update_ghost_auras(tick);
@@ -632,7 +702,7 @@ impl Boundary {
                 &ghost.audience,
                 to_all,
             );
-            ghost.audience.clone_from(&audience);
+            remember(&mut ghost.audience, &audience);
         }
     }
 
@@ -689,7 +759,7 @@ impl Boundary {
         let departures = crossings
             .into_iter()
             .filter_map(|(to, members)| {
-                self.depart(tick, to, HandoverCause::CentreCrossed, &members)
+                self.depart(tick, to, HandoverCause::CentreCrossed, &members, None)
             })
             .collect();
         self.repeat_offers(tick);
@@ -852,7 +922,9 @@ impl Boundary {
 
     /// Auras of others known here, in body order.
     pub fn remote_auras(&self) -> impl Iterator<Item = (BodyId, &RemoteAura)> {
-        self.remote.iter()
+        let mut auras: Vec<_> = self.remote.iter().collect();
+        auras.sort_unstable_by_key(|(body, _)| *body);
+        auras.into_iter()
     }
 
     /// Bodies of ours that project, ascending, with epoch and audience.
@@ -918,7 +990,7 @@ impl Boundary {
         epoch: Epoch,
         audience: &[RegionId],
         tick: Tick,
-        moved_to: Option<RegionId>,
+        moved_to: Option<NewOwner>,
     ) {
         for region in audience {
             let delete = AuraDelete {
@@ -952,18 +1024,23 @@ impl Boundary {
     }
 }
 
-/// The boundaries of region `me` whose trigger volume the body touches, ascending.
+/// The boundaries whose trigger volume the body touches, ascending.
 fn boundaries_near(
     view: &BodyView,
-    map: &RegionMap,
-    me: RegionId,
+    neighbours: &[(RegionId, Rect)],
     geometry: &AuraGeometry,
 ) -> impl Iterator<Item = RegionId> {
-    let neighbours = map
-        .neighbours(me)
-        .iter()
-        .map(|region| (*region, map.rect(*region)));
-    touched_boundaries(&view.ground, geometry.trigger_depth_m, neighbours)
+    touched_boundaries(
+        &view.ground,
+        geometry.trigger_depth_m,
+        neighbours.iter().copied(),
+    )
+}
+
+fn remember(known: &mut Regions, audience: &[RegionId]) {
+    if known[..] != *audience {
+        *known = Regions::from_slice(audience);
+    }
 }
 
 /// Tells the audience of an aura, and those who were in it `before` and are not any more that it is gone.

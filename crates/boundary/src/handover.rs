@@ -312,6 +312,7 @@ mod tests {
                 ..Cluster::default()
             },
             unborn: Vec::new(),
+            told: Vec::new(),
         }
     }
 

@@ -38,6 +38,7 @@ mod naive;
 pub mod nursery;
 pub mod projection;
 pub mod remote_auras;
+pub mod surroundings;
 #[cfg(test)]
 mod testing;
 pub mod tie_break;

@@ -12,18 +12,13 @@ pub fn crossings(
 ) -> Vec<(RegionId, Vec<BodyView>)> {
     let mut near = Vec::new();
     bodies.not_within(home, &mut near);
-    near.sort_unstable();
-    near.dedup();
+    near.sort_unstable_by_key(|view: &BodyView| view.id);
+    near.dedup_by_key(|view| view.id);
     let mut gone: Vec<BodyId> = Vec::new();
     let mut crossings = Vec::new();
-    for id in near {
-        let Some(view) = bodies
-            .view(id)
-            .filter(|view| !home.holds(view.centre.x, view.centre.z))
-        else {
-            continue;
-        };
-        if gone.contains(&id) {
+    for view in near {
+        let id = view.id;
+        if home.holds(view.centre.x, view.centre.z) || gone.contains(&id) {
             continue;
         }
         let mut tied = vec![id];

@@ -5,8 +5,9 @@
 //! aura is projected from the place where it will appear, whoever touches it comes over (or the spawn goes to them, by
 //! the usual rules), and it is born when nothing foreign can be near any more. Elsewhere it is born at once.
 
+use crate::projection::Regions;
 use crate::view::BodyView;
-use domain::{Body, BodyId, Epoch, Rect, RegionId, Tick};
+use domain::{Body, BodyId, Epoch, Rect, Tick};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use wire::ClusterKey;
@@ -26,7 +27,7 @@ pub struct Ghost {
     /// Its ownership; it rises when the announcement is handed over, as a body's does.
     pub epoch: Epoch,
     /// Who has been told.
-    pub audience: Vec<RegionId>,
+    pub audience: Regions,
 }
 
 impl Ghost {

@@ -9,7 +9,12 @@ use crate::lifecycle::LifeState;
 use crate::view::BodyView;
 use domain::{BodyId, Epoch, Rect, RegionId, Tick};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use wire::{AuraUpsert, ClusterKey};
+
+/// A few regions. Kept within the track itself: every projecting body's is read at every tick, and memory that lies elsewhere
+/// costs more than all the arithmetic.
+pub type Regions = SmallVec<[RegionId; 4]>;
 
 /// What a region remembers of each body it owns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,11 +24,11 @@ pub struct Track {
     /// Where it is in its life here.
     pub state: LifeState,
     /// The boundaries it is in, ascending: the thesis's counter is their number.
-    pub boundaries: Vec<RegionId>,
+    pub boundaries: Regions,
     /// Since when it projects, here or before it came.
     pub since: Option<Tick>,
     /// Who knows its aura, ascending.
-    pub audience: Vec<RegionId>,
+    pub audience: Regions,
     /// The audience was told that it sleeps.
     pub told_asleep: bool,
     /// Its cluster's rank, as the audience was told.
@@ -38,9 +43,9 @@ impl Track {
         Self {
             epoch,
             state,
-            boundaries: Vec::new(),
+            boundaries: Regions::new(),
             since,
-            audience: Vec::new(),
+            audience: Regions::new(),
             told_asleep: false,
             key: None,
             too_fast: false,
@@ -139,7 +144,7 @@ mod tests {
         object_boundary_create(&mut track, RegionId(2), Tick(5));
         object_boundary_create(&mut track, RegionId(1), Tick(6));
         object_boundary_create(&mut track, RegionId(1), Tick(7));
-        assert_eq!(track.boundaries, [RegionId(1), RegionId(2)]);
+        assert_eq!(track.boundaries[..], [RegionId(1), RegionId(2)]);
         assert_eq!(track.since, Some(Tick(5)));
         assert!(!object_boundary_exit(&mut track, RegionId(2)));
         assert!(object_boundary_exit(&mut track, RegionId(1)));

@@ -6,12 +6,11 @@
 
 use crate::geometry::AuraGeometry;
 use crate::view::BodyView;
-use domain::{BodyId, Bounds, Epoch, RegionId, Tick};
+use domain::{BodyId, Bounds, Epoch, Rect, RegionId, Tick};
 use glam::DVec3;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::hash_map::Entry;
 use wire::{AuraDelete, AuraUpsert, ClusterKey};
 
 /// Tombstones older than this are dropped once there are many: no message is that late.
@@ -71,11 +70,11 @@ impl RemoteAura {
     }
 }
 
-/// All remote auras of one region, in body order.
+/// All remote auras of one region.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RemoteAuras {
-    auras: BTreeMap<BodyId, RemoteAura>,
-    // Never walked over, only asked.
+    // Every neighbour's every aura is looked up here at every tick; nothing depends on the order of a walk over them.
+    auras: FxHashMap<BodyId, RemoteAura>,
     gone: FxHashMap<BodyId, (Epoch, Tick)>,
 }
 
@@ -83,6 +82,21 @@ impl RemoteAuras {
     /// Creates or moves an aura. Old news changes nothing; says whether it was news.
     pub fn upsert(&mut self, owner: RegionId, upsert: &AuraUpsert) -> bool {
         self.put(upsert.body, RemoteAura::from_upsert(owner, upsert))
+    }
+
+    /// Moves an aura that this owner has told us of under the same epoch; says whether there is one. A body of ours has
+    /// no aura here, and an aura that stands is newer than its grave, so nothing else need be asked.
+    pub fn update(&mut self, owner: RegionId, upsert: &AuraUpsert) -> bool {
+        let known = self.auras.get_mut(&upsert.body).filter(|known| {
+            known.owner == owner && known.epoch == upsert.epoch && known.provisional_until.is_none()
+        });
+        let Some(known) = known else {
+            return false;
+        };
+        if upsert.tick >= known.tick {
+            *known = RemoteAura::from_upsert(owner, upsert);
+        }
+        true
     }
 
     /// As [`Self::upsert`], for an aura we know of ourselves (a body that has just left).
@@ -114,8 +128,9 @@ impl RemoteAuras {
             return;
         }
         match delete.moved_to {
-            Some(owner) if owner != me && known.epoch == delete.epoch => {
-                known.owner = owner;
+            Some(new) if new.region != me && known.epoch == delete.epoch => {
+                known.owner = new.region;
+                known.key = new.key;
                 known.provisional_until = Some(delete.tick + patience_ticks);
             }
             _ => {
@@ -153,7 +168,7 @@ impl RemoteAuras {
         }
     }
 
-    /// All auras in body order.
+    /// All auras, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (BodyId, &RemoteAura)> {
         self.auras.iter().map(|(body, aura)| (*body, aura))
     }
@@ -174,7 +189,8 @@ impl RemoteAuras {
     }
 }
 
-type Cell = (i64, i64);
+/// Column and row of a square of the ground plane, in one number that sorts as the pair does.
+type Cell = u64;
 
 /// The auras of one tick, sorted by cells of the ground plane, so that a body is compared only with those
 /// around it.
@@ -196,19 +212,27 @@ struct Placed<'a> {
 }
 
 impl<'a> AuraIndex<'a> {
-    /// Sorts all auras as they are at this tick.
-    pub fn build(remote: &'a RemoteAuras, geometry: &'a AuraGeometry, now: Tick) -> Self {
-        let radii = remote
-            .iter()
-            .map(|(_, aura)| aura.full_radius(geometry, now));
-        let widest_m = radii.fold(1.0, f64::max);
+    /// Sorts the auras that reach into `space`, as they are at this tick.
+    pub fn build(
+        remote: &'a RemoteAuras,
+        geometry: &'a AuraGeometry,
+        now: Tick,
+        space: &Rect,
+    ) -> Self {
+        let mut auras = Vec::with_capacity(remote.len());
+        let mut widest_m = 1.0_f64;
+        for (body, aura) in remote.iter() {
+            let radius = aura.full_radius(geometry, now);
+            if space.distance(aura.centre.x, aura.centre.z) <= radius {
+                widest_m = widest_m.max(radius);
+                let cell = 0;
+                auras.push(Placed { cell, body, aura });
+            }
+        }
         let cell_m = 2.0 * widest_m;
-        let placed = |(body, aura): (BodyId, &'a RemoteAura)| Placed {
-            cell: cell_at(aura.centre.x, aura.centre.z, cell_m),
-            body,
-            aura,
-        };
-        let mut auras: Vec<_> = remote.iter().map(placed).collect();
+        for Placed { cell, aura, .. } in &mut auras {
+            *cell = cell_at(aura.centre.x, aura.centre.z, cell_m);
+        }
         auras.sort_unstable_by_key(|placed| (placed.cell, placed.body));
         let mut index = Self {
             now,
@@ -250,14 +274,15 @@ impl<'a> AuraIndex<'a> {
         mut touched: impl FnMut(BodyId, &RemoteAura, f64),
     ) {
         let around = Bounds::of_sphere(body.centre, body.radius + self.widest_m);
-        let (x0, z0) = cell_at(around.min.x, around.min.z, self.cell_m);
-        let (x1, z1) = cell_at(around.max.x, around.max.z, self.cell_m);
-        for x in x0..=x1 {
-            let first = self.auras.partition_point(|placed| placed.cell < (x, z0));
-            let row = self.auras[first..]
+        let cell = |v: f64| cell_number(v, self.cell_m);
+        for x in cell(around.min.x)..=cell(around.max.x) {
+            let first = pack(x, cell(around.min.z));
+            let last = pack(x, cell(around.max.z));
+            let start = self.auras.partition_point(|placed| placed.cell < first);
+            let column = self.auras[start..]
                 .iter()
-                .take_while(|placed| placed.cell <= (x, z1));
-            for placed in row {
+                .take_while(|placed| placed.cell <= last);
+            for placed in column {
                 if let Some(depth) = placed.aura.depth(body, self.geometry, self.now) {
                     touched(placed.body, placed.aura, depth);
                 }
@@ -267,7 +292,17 @@ impl<'a> AuraIndex<'a> {
 }
 
 fn cell_at(x: f64, z: f64, cell_m: f64) -> Cell {
-    ((x / cell_m).floor() as i64, (z / cell_m).floor() as i64)
+    pack(cell_number(x, cell_m), cell_number(z, cell_m))
+}
+
+/// Cells are metres wide: 32 bits reach beyond any world, and farther out all is one cell.
+fn cell_number(v: f64, cell_m: f64) -> i32 {
+    (v / cell_m).floor() as i32
+}
+
+fn pack(x: i32, z: i32) -> Cell {
+    let ascending = |cell: i32| u64::from((cell as u32) ^ 0x8000_0000);
+    ascending(x) << 32 | ascending(z)
 }
 
 #[cfg(test)]
@@ -275,6 +310,7 @@ mod tests {
     use super::*;
     use crate::config::BoundaryConfig;
     use crate::testing::ball;
+    use wire::NewOwner;
 
     fn upsert(body: u64, epoch: u32, tick: u64, x: f64) -> AuraUpsert {
         AuraUpsert {
@@ -297,7 +333,13 @@ mod tests {
             body: BodyId(body),
             epoch: Epoch(epoch),
             tick: Tick(tick),
-            moved_to: moved_to.map(RegionId),
+            moved_to: moved_to.map(|region| NewOwner {
+                region: RegionId(region),
+                key: ClusterKey {
+                    since: Tick(0),
+                    body: BodyId(3),
+                },
+            }),
         }
     }
 
@@ -344,10 +386,8 @@ mod tests {
         let mut auras = RemoteAuras::default();
         auras.upsert(RegionId(0), &upsert(7, 1, 10, 0.0));
         auras.delete(&delete(7, 1, 12, Some(1)), ME, 8);
-        assert_eq!(
-            auras.get(BodyId(7)).expect("provisional").owner,
-            RegionId(1)
-        );
+        let aura = auras.get(BodyId(7)).expect("provisional");
+        assert_eq!((aura.owner, aura.key.body), (RegionId(1), BodyId(3)));
         auras.expire(Tick(20));
         assert_eq!(auras.len(), 1);
         auras.expire(Tick(21));
@@ -361,7 +401,7 @@ mod tests {
             auras.upsert(RegionId(1), &upsert(body, 1, 10, body as f64 * 10.0));
         }
         let geometry = AuraGeometry::of(&BoundaryConfig::default());
-        let index = AuraIndex::build(&auras, &geometry, Tick(10));
+        let index = AuraIndex::build(&auras, &geometry, Tick(10), &Rect::EVERYWHERE);
         for (x, expected) in [
             (20.0, vec![2]),
             (23.1, vec![]),

@@ -49,13 +49,9 @@ impl Bodies for Balls {
         self.by_id.get(&id).copied()
     }
 
-    fn not_within(&self, inner: &Rect, out: &mut Vec<BodyId>) {
-        out.extend(
-            self.by_id
-                .values()
-                .filter(|view| !inner.contains(&view.ground))
-                .map(|view| view.id),
-        );
+    fn not_within(&self, inner: &Rect, out: &mut Vec<BodyView>) {
+        let bodies = self.by_id.values();
+        out.extend(bodies.filter(|view| !inner.contains(&view.ground)));
     }
 
     fn touching(&self, boxes: &[Bounds], out: &mut Vec<BodyId>) {
@@ -70,8 +66,11 @@ impl Bodies for Balls {
         );
     }
 
-    fn for_each(&self, visit: &mut dyn FnMut(BodyView)) {
-        self.by_id.values().copied().for_each(visit);
+    fn widest_radius(&self) -> f64 {
+        self.by_id
+            .values()
+            .map(|view| view.radius)
+            .fold(0.0, f64::max)
     }
 
     fn assembly(&self, id: BodyId, out: &mut Vec<BodyId>) {

@@ -27,11 +27,11 @@ pub trait Bodies {
     fn view(&self, id: BodyId) -> Option<BodyView>;
     /// Adds every body whose shadow is not wholly inside `inner`; extra bodies do no harm. Cost must follow the
     /// number of hits, not of bodies: this is called every tick.
-    fn not_within(&self, inner: &Rect, out: &mut Vec<BodyId>);
+    fn not_within(&self, inner: &Rect, out: &mut Vec<BodyView>);
     /// Adds every body that touches one of the boxes; extra and repeated bodies do no harm.
     fn touching(&self, boxes: &[Bounds], out: &mut Vec<BodyId>);
-    /// Every body in id order. Called only when a cluster must be found.
-    fn for_each(&self, visit: &mut dyn FnMut(BodyView));
+    /// No body has a bounding sphere of a larger radius.
+    fn widest_radius(&self) -> f64;
     /// Adds all bodies tied to this one by joints, directly or not, itself included or not.
     fn assembly(&self, id: BodyId, out: &mut Vec<BodyId>);
 }

@@ -5,7 +5,7 @@ use boundary::remote_auras::RemoteAuras;
 use domain::{BodyId, Epoch, RegionId, Tick};
 use glam::DVec3;
 use proptest::prelude::*;
-use wire::{AuraDelete, AuraUpsert, ClusterKey};
+use wire::{AuraDelete, AuraUpsert, ClusterKey, NewOwner};
 
 const BODY: BodyId = BodyId(7);
 const LISTENER: RegionId = RegionId(9);
@@ -54,7 +54,13 @@ fn life(updates_per_owner: &[u64], alive: bool) -> (Vec<Word>, Option<(RegionId,
                 body: BODY,
                 epoch: Epoch(epoch as u32),
                 tick: Tick(tick),
-                moved_to: (!is_last).then_some(RegionId((epoch as u32 + 1) % 4)),
+                moved_to: (!is_last).then_some(NewOwner {
+                    region: RegionId((epoch as u32 + 1) % 4),
+                    key: ClusterKey {
+                        since: Tick(0),
+                        body: BODY,
+                    },
+                }),
             }));
             known = None;
         }

@@ -55,15 +55,16 @@ fn aura(id: u64, x: f64, tick: u64) -> AuraUpsert {
     }
 }
 
-/// AC, algorithm 1: a body that touches a remote aura is called by its owner; one that does not, is not. Of two the deeper one calls.
+/// AC, algorithm 1: a body that touches a remote aura is called by its owner; one that does not, is not. Of two the deeper one calls,
+/// unless the tie-break has the last word.
 #[test]
 fn ac_calls_what_touches_an_aura() {
     let geometry = geometry();
     let mut remote = RemoteAuras::default();
     remote.upsert(RegionId(1), &aura(1, 0.0, 5));
     remote.upsert(RegionId(2), &aura(2, 1.0, 5));
-    let index = AuraIndex::build(&remote, &geometry, Tick(5));
-    let call = |x| strongest_call(&ball(9, x), &index, true, |_| None);
+    let index = AuraIndex::build(&remote, &geometry, Tick(5), &Rect::EVERYWHERE);
+    let call = |x| strongest_call(&ball(9, x), &index, false, |_| None);
     assert_eq!(call(-5.01), None, "0.01 m outside the first");
     assert_eq!(call(-4.99).map(|call| call.owner), Some(RegionId(1)));
     assert_eq!(
@@ -98,7 +99,7 @@ fn obc_and_obe_count_boundaries() {
     object_boundary_create(&mut track, RegionId(1), Tick(3));
     object_boundary_create(&mut track, RegionId(2), Tick(4));
     object_boundary_create(&mut track, RegionId(1), Tick(5));
-    assert_eq!(track.boundaries, [RegionId(1), RegionId(2)]);
+    assert_eq!(track.boundaries[..], [RegionId(1), RegionId(2)]);
     assert_eq!(track.since, Some(Tick(3)));
     assert!(
         !object_boundary_exit(&mut track, RegionId(1)),

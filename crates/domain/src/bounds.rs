@@ -85,6 +85,15 @@ impl Rect {
         }
     }
 
+    /// The smallest rectangle that holds both.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        Self {
+            min: std::array::from_fn(|i| self.min[i].min(other.min[i])),
+            max: std::array::from_fn(|i| self.max[i].max(other.max[i])),
+        }
+    }
+
     /// Width (x) and depth (z).
     pub fn size(&self) -> [f64; 2] {
         [self.max[0] - self.min[0], self.max[1] - self.min[1]]

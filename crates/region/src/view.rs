@@ -23,8 +23,9 @@ impl Bodies for Seen<'_> {
         self.0.body(id).map(|body| view(id, &body))
     }
 
-    fn not_within(&self, inner: &Rect, out: &mut Vec<BodyId>) {
-        self.0.for_each_not_within(inner, |id, _| out.push(id));
+    fn not_within(&self, inner: &Rect, out: &mut Vec<BodyView>) {
+        self.0
+            .for_each_not_within(inner, |id, body| out.push(view(id, &body)));
     }
 
     fn touching(&self, boxes: &[Bounds], out: &mut Vec<BodyId>) {
@@ -34,10 +35,8 @@ impl Bodies for Seen<'_> {
         }
     }
 
-    fn for_each(&self, visit: &mut dyn FnMut(BodyView)) {
-        for (id, body) in self.0.bodies() {
-            visit(view(id, &body));
-        }
+    fn widest_radius(&self) -> f64 {
+        f64::from(self.0.widest_radius())
     }
 
     fn assembly(&self, id: BodyId, out: &mut Vec<BodyId>) {

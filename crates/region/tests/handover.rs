@@ -276,8 +276,9 @@ fn an_offer_that_makes_no_sense_is_refused() {
             ..Cluster::default()
         },
         unborn: Vec::new(),
+        told: Vec::new(),
     };
-    let said: Envelope = envelope(0, 1, Message::Offer(offer));
+    let said: Envelope = envelope(0, 1, Message::Offer(Box::new(offer)));
     stage
         .region_mut(1)
         .handle_message(domain::SimTime::ZERO, said);

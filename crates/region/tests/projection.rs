@@ -273,7 +273,10 @@ fn after_a_migration_everyone_knows_the_new_owner_only() {
             migrated = Some((from, to));
             let ends: Vec<_> = lines.iter().filter_map(Line::delete).collect();
             assert_eq!(ends.len(), 3, "all neighbours of the old owner hear of it");
-            assert!(ends.iter().all(|(_, _, end)| end.moved_to == Some(to)));
+            assert!(
+                ends.iter()
+                    .all(|(_, _, end)| end.moved_to.map(|new| new.region) == Some(to))
+            );
         }
     }
     assert_eq!(migrated, Some((RegionId(0), RegionId(3))));

@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! cargo run --release -p auramesh-simulator --example cost                    both
+//! cargo run --release -p auramesh-simulator --example cost one | four         one of them
 //! cargo run --release -p auramesh-simulator --example cost SCENE [SERVERS]    the split of a built-in scene or a file
 //! ```
 //!
@@ -32,13 +33,15 @@ const ROUND: u64 = 20;
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let servers = args.get(1).map(|text| text.parse()).transpose();
-    match (args.first(), servers) {
+    match (args.first().map(String::as_str), servers) {
         (None, _) => {
             compare_one_region();
             compare_four_regions();
         }
+        (Some("one"), _) => compare_one_region(),
+        (Some("four"), _) => compare_four_regions(),
         (Some(scene), Ok(servers)) => split_of(scene, servers),
-        (Some(_), Err(_)) => fail("usage: cost [SCENE [SERVERS]]"),
+        (Some(_), Err(_)) => fail("usage: cost [one | four | SCENE [SERVERS]]"),
     }
 }
 

@@ -566,7 +566,7 @@ impl Simulation {
                     owner: region.id(),
                     body,
                     epoch: track.epoch,
-                    audience: track.audience.clone(),
+                    audience: track.audience.to_vec(),
                 });
             }
         }

@@ -122,7 +122,7 @@ fn offer(form: BodyForm) -> Envelope {
         epoch: Epoch(1),
         projecting_since: None,
     };
-    envelope(vec![Message::Offer(Offer {
+    envelope(vec![Message::Offer(Box::new(Offer {
         handover: HandoverNumber(1),
         tick: Tick(36_000),
         cause: HandoverCause::BoundaryTraversal,
@@ -132,7 +132,8 @@ fn offer(form: BodyForm) -> Envelope {
             ..Cluster::default()
         },
         unborn: vec![],
-    })])
+        told: vec![],
+    }))])
 }
 
 fn row(name: &str, envelope: &Envelope) {

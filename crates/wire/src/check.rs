@@ -20,7 +20,7 @@ pub const MAX_NUMBER: u64 = 1 << 62;
 pub const MAX_EPOCH: Epoch = Epoch(1 << 31);
 /// The most messages in one envelope.
 pub const MAX_MESSAGES: usize = 1 << 17;
-/// The most regions one [`Message::Introduce`] may name.
+/// The most regions one [`Message::Introduce`] or [`Offer`] may name.
 pub const MAX_VISITORS: usize = 4096;
 
 /// A message that reads well but makes no sense.
@@ -146,7 +146,7 @@ impl Message {
             Self::AuraDelete(delete) => delete.check(),
             Self::Offer(offer) => offer.check(),
             Self::Accept { handover } | Self::Release { handover } => handover_number(handover.0),
-            Self::Introduce { visitors } => check_visitors(visitors),
+            Self::Introduce { visitors } => few_regions("visitors", visitors),
             Self::SnapshotCovers { tick: at, upto } => {
                 tick("tick", *at)?;
                 number("upto", upto.0)
@@ -185,7 +185,9 @@ impl AuraDelete {
     /// Are its numbers within their limits?
     pub fn check(&self) -> Result<(), Invalid> {
         epoch("epoch", self.epoch)?;
-        tick("tick", self.tick)
+        tick("tick", self.tick)?;
+        self.moved_to
+            .map_or(Ok(()), |new| tick("moved_to.key.since", new.key.since))
     }
 }
 
@@ -216,17 +218,18 @@ impl Offer {
             tick("since", unborn.since)?;
             epoch("epoch", unborn.epoch)?;
             body(&unborn.body).map_err(|e| e.within("body"))
-        })
+        })?;
+        few_regions("told", &self.told)
     }
 }
 
-fn check_visitors(visitors: &[RegionId]) -> Result<(), Invalid> {
-    if visitors.len() > MAX_VISITORS {
+fn few_regions(place: &str, regions: &[RegionId]) -> Result<(), Invalid> {
+    if regions.len() > MAX_VISITORS {
         return Err(Problem::WrongCount {
-            count: visitors.len(),
+            count: regions.len(),
             wanted: MAX_VISITORS,
         }
-        .at("visitors"));
+        .at(place));
     }
     Ok(())
 }

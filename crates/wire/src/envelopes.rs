@@ -19,7 +19,7 @@ use crate::bytes::{Malformed, Reader, Why, put_varint, put_zigzag};
 use crate::check::{Invalid, MAX_MESSAGES};
 use crate::clusters::read_list;
 use crate::offers::{put_tagged, read_handover, read_offer, write_offer};
-use crate::{AuraDelete, AuraUpsert, Envelope, Message};
+use crate::{AuraDelete, AuraUpsert, ClusterKey, Envelope, Message, NewOwner};
 use domain::{BodyId, Epoch, RegionId, SimTime, Tick};
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
@@ -259,7 +259,7 @@ fn read_message(
 ) -> Result<Message, Malformed> {
     Ok(match tag {
         tag::AURA_DELETE => Message::AuraDelete(read_delete(reader, envelope_tick)?),
-        tag::OFFER => Message::Offer(read_offer(reader)?),
+        tag::OFFER => Message::Offer(Box::new(read_offer(reader)?)),
         tag::ACCEPT => Message::Accept {
             handover: read_handover(reader)?,
         },
@@ -300,10 +300,13 @@ fn write_delete(out: &mut Vec<u8>, delete: &AuraDelete, envelope_tick: Tick) {
     put_varint(out, delete.epoch.0.into());
     put_zigzag(out, delete.tick.0.wrapping_sub(envelope_tick.0) as i64);
     // Zero is "nobody", so that a region's number is one more than itself.
-    put_varint(
-        out,
-        delete.moved_to.map_or(0, |region| u64::from(region.0) + 1),
-    );
+    let Some(NewOwner { region, key }) = delete.moved_to else {
+        out.push(0);
+        return;
+    };
+    put_varint(out, u64::from(region.0) + 1);
+    put_zigzag(out, key.body.0.wrapping_sub(delete.body.0) as i64);
+    put_zigzag(out, key.since.0.wrapping_sub(delete.tick.0) as i64);
 }
 
 fn read_delete(reader: &mut Reader<'_>, envelope_tick: Tick) -> Result<AuraDelete, Malformed> {
@@ -314,7 +317,13 @@ fn read_delete(reader: &mut Reader<'_>, envelope_tick: Tick) -> Result<AuraDelet
     let moved_to = match reader.varint("moved_to")? {
         0 => None,
         number => match u32::try_from(number - 1) {
-            Ok(region) => Some(RegionId(region)),
+            Ok(region) => Some(NewOwner {
+                region: RegionId(region),
+                key: ClusterKey {
+                    body: BodyId(body.0.wrapping_add(reader.zigzag("new key body")? as u64)),
+                    since: Tick(tick.0.wrapping_add(reader.zigzag("new key tick")? as u64)),
+                },
+            }),
             Err(_) => {
                 let why = Why::TooLarge(number);
                 return Err(Malformed { why, ..too_large });

@@ -25,5 +25,5 @@ pub use envelopes::{
 };
 pub use messages::{
     AuraDelete, AuraUpsert, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member, Message,
-    Offer, Unborn,
+    NewOwner, Offer, Unborn,
 };

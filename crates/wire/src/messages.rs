@@ -31,7 +31,7 @@ pub enum Message {
     /// A body's aura is gone.
     AuraDelete(AuraDelete),
     /// Take over this cluster.
-    Offer(Offer),
+    Offer(Box<Offer>),
     /// The offer has been received and will be, or has been, carried out. `offer.from` → here.
     Accept {
         /// Which offer.
@@ -109,7 +109,17 @@ pub struct AuraDelete {
     /// The tick after which it is gone.
     pub tick: Tick,
     /// If the body migrated: its new owner, who will speak for it from now on.
-    pub moved_to: Option<RegionId>,
+    pub moved_to: Option<NewOwner>,
+}
+
+/// Where a body has gone, and the rank it has there: whoever hears it can decide at once who moves, without waiting for the new
+/// owner's first word.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NewOwner {
+    /// The new owner.
+    pub region: RegionId,
+    /// The lower of the cluster's rank and of the rank of the aura that called it.
+    pub key: ClusterKey,
 }
 
 /// Number of an offer, counted by the offering region per receiver from 1.
@@ -155,6 +165,8 @@ pub struct Offer {
     pub cluster: Cluster,
     /// Spawns announced near the cluster but not yet born; they go with it. By ascending id.
     pub unborn: Vec<Unborn>,
+    /// Regions that were told of every member who its new owner is, ascending. The tie-break holds towards them at once.
+    pub told: Vec<RegionId>,
 }
 
 /// A body's ownership, handed over with it.

@@ -5,7 +5,7 @@ use crate::clusters::{
     BODY_MIN_BYTES, BodyReader, BodyWriter, read_cluster, read_list, write_cluster,
 };
 use crate::{HandoverCause, HandoverNumber, Member, Offer, Unborn};
-use domain::{BodyId, Epoch, Tick};
+use domain::{BodyId, Epoch, RegionId, Tick};
 
 pub(crate) fn put_tagged(out: &mut Vec<u8>, tag: u8, number: u64) {
     out.push(tag);
@@ -41,6 +41,10 @@ pub(crate) fn write_offer(out: &mut Vec<u8>, offer: &Offer) {
         put_varint(out, unborn.epoch.0.into());
         bodies.write(out, &unborn.body);
     }
+    put_varint(out, offer.told.len() as u64);
+    for region in &offer.told {
+        put_varint(out, region.0.into());
+    }
 }
 
 pub(crate) fn read_offer(reader: &mut Reader<'_>) -> Result<Offer, Malformed> {
@@ -56,6 +60,9 @@ pub(crate) fn read_offer(reader: &mut Reader<'_>) -> Result<Offer, Malformed> {
             let epoch = Epoch(r.varint_u32("unborn epoch")?);
             let body = bodies.read(r)?;
             Ok(Unborn { body, since, epoch })
+        })?,
+        told: read_list(reader, "told regions", 1, |r| {
+            Ok(RegionId(r.varint_u32("told region")?))
         })?,
     })
 }

@@ -145,7 +145,7 @@ fn problem_of(change: impl FnOnce(&mut Offer)) -> (String, Problem) {
     let mut offer = sample_offer();
     change(&mut offer);
     let envelope = Envelope {
-        messages: vec![Message::Offer(offer)],
+        messages: vec![Message::Offer(Box::new(offer))],
         ..sample()
     };
     match encode(&envelope) {
@@ -225,6 +225,7 @@ fn an_inconsistent_offer_is_refused() {
             members: vec![],
             cluster: domain::Cluster::default(),
             unborn: vec![],
+            told: vec![],
             ..o.clone()
         }
     };

@@ -85,7 +85,7 @@ proptest! {
         let count = cluster.bodies.len();
         let members = offer.members.iter().cycle().take(count).copied().collect();
         let sent = Offer { cluster, members, ..offer };
-        let got = received(&envelope_of(vec![Message::Offer(sent.clone())]));
+        let got = received(&envelope_of(vec![Message::Offer(Box::new(sent.clone()))]));
         let [Message::Offer(got)] = &got.messages[..] else { panic!("an offer was sent") };
         prop_assert_eq!(got, &sent);
         prop_assert_eq!(bits(&got.cluster), bits(&sent.cluster));
@@ -117,7 +117,7 @@ fn minus_zero_and_denormals_survive() {
     body.motion.angular_velocity = Vec3::new(0.0, -1e-45, -0.0);
     // The same form but for a sign of zero: it must not pass for a repetition.
     offer.cluster.bodies[1].form.linear_damping = -0.0;
-    let got = received(&envelope_of(vec![Message::Offer(offer.clone())]));
+    let got = received(&envelope_of(vec![Message::Offer(Box::new(offer.clone()))]));
     let [Message::Offer(got)] = &got.messages[..] else {
         panic!("an offer was sent")
     };
@@ -154,7 +154,7 @@ fn a_wall_of_bricks_says_its_form_once() {
         };
         offer.members = vec![offer.members[0]; count as usize];
         offer.unborn.clear();
-        encode(&envelope_of(vec![Message::Offer(offer)]))
+        encode(&envelope_of(vec![Message::Offer(Box::new(offer))]))
             .expect("valid")
             .len()
     };

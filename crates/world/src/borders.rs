@@ -8,16 +8,19 @@
 
 use crate::contacts::Tag;
 use crate::frame::Frame;
-use crate::world::World;
+use crate::views::BodyView;
+use crate::world::{Entry, World};
 use domain::{BodyId, Bounds, Rect};
 use rapier3d::parry::bounding_volume::Aabb;
 
 impl World {
     /// Calls `f` for every body whose shadow on the ground (its true box) is not wholly inside `inner`,
     /// in no particular order but always the same.
-    pub fn for_each_not_within(&self, inner: &Rect, mut f: impl FnMut(BodyId, Bounds)) {
+    pub fn for_each_not_within(&self, inner: &Rect, mut f: impl FnMut(BodyId, BodyView)) {
         let outside = |bounds: &Bounds| !inner.contains(&bounds.ground());
-        self.search(&outside, &mut |id, bounds| f(id, bounds));
+        self.search(&outside, &mut |id, entry, bounds| {
+            f(id, self.view_within(entry, bounds));
+        });
     }
 
     /// Calls `f` once for every body whose true box touches at least one of the boxes, in no particular
@@ -27,11 +30,11 @@ impl World {
             return;
         }
         let touches = |bounds: &Bounds| boxes.iter().any(|other| other.touches(bounds));
-        self.search(&touches, &mut |id, bounds| f(id, bounds));
+        self.search(&touches, &mut |id, _, bounds| f(id, bounds));
     }
 
     /// Finds every body whose box passes. `passes` must hold for a box if it holds for a part of it.
-    fn search(&self, passes: &dyn Fn(&Bounds) -> bool, f: &mut dyn FnMut(BodyId, Bounds)) {
+    fn search(&self, passes: &dyn Fn(&Bounds) -> bool, f: &mut dyn FnMut(BodyId, &Entry, Bounds)) {
         let tree = self.physics.query_pipeline().bvh;
         for leaf in tree.leaves(|node| passes(&bounds(&self.frame, &node.aabb()))) {
             let Some((collider, _)) = self.physics.colliders.get_unknown_gen(leaf) else {
@@ -54,12 +57,12 @@ impl World {
         &self,
         id: BodyId,
         passes: &dyn Fn(&Bounds) -> bool,
-        f: &mut dyn FnMut(BodyId, Bounds),
+        f: &mut dyn FnMut(BodyId, &Entry, Bounds),
     ) {
         if let Some(entry) = self.bodies.get(&id) {
             let bounds = self.bounds_of(entry);
             if passes(&bounds) {
-                f(id, bounds);
+                f(id, entry, bounds);
             }
         }
     }

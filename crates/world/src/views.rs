@@ -130,11 +130,16 @@ impl World {
     }
 
     fn view(&self, entry: &Entry) -> BodyView {
+        self.view_within(entry, self.bounds_of(entry))
+    }
+
+    /// The view of a body whose bounds have just been computed.
+    pub(crate) fn view_within(&self, entry: &Entry, bounds: Bounds) -> BodyView {
         BodyView {
             motion: self.motion_of(entry),
             asleep: self.sleeps(entry),
             radius: entry.radius,
-            bounds: self.bounds_of(entry),
+            bounds,
         }
     }
 

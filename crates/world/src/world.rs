@@ -40,6 +40,8 @@ pub struct World {
     pub(crate) islands_settled: bool,
     pub(crate) may_sleep: bool,
     last_form: Option<Arc<BodyForm>>,
+    /// The largest bounding radius of all bodies that were ever here.
+    widest: f32,
 }
 
 /// What the world keeps of a body beside the engine's own.
@@ -78,6 +80,7 @@ impl World {
             islands_settled: false,
             may_sleep: true,
             last_form: None,
+            widest: 0.0,
         };
         for scenery in statics {
             world.add_static(scenery)?;
@@ -149,6 +152,7 @@ impl World {
         let (handle, collider) = self
             .physics
             .insert(rigid, collider_of(body.id, form, shape));
+        self.widest = self.widest.max(form.shape.bounding_radius());
         let entry = Entry {
             handle,
             collider,
@@ -158,6 +162,11 @@ impl World {
         };
         self.bodies.insert(body.id, entry);
         self.fresh.insert(body.id);
+    }
+
+    /// No body here has a bounding sphere of a larger radius.
+    pub fn widest_radius(&self) -> f32 {
+        self.widest
     }
 
     /// Bodies of one kind come in rows; a row shares one form.

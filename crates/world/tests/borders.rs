@@ -48,7 +48,7 @@ fn assert_complete(world: &World) {
         max: [22.0, 31.0],
     };
     let mut found = Vec::new();
-    world.for_each_not_within(&inner, |id, bounds| found.push((id, bounds)));
+    world.for_each_not_within(&inner, |id, body| found.push((id, body.bounds)));
     found.sort_unstable_by_key(|(id, _)| *id);
     let expected: Vec<(BodyId, Bounds)> = world
         .bodies()

@@ -118,7 +118,7 @@ fn said(message: &Message) -> String {
             aura.key.body,
         ),
         Message::AuraDelete(aura) => {
-            let moved_to = aura.moved_to.map(|to| format!(" moved_to={to}"));
+            let moved_to = aura.moved_to.map(|new| format!(" moved_to={}", new.region));
             let moved_to = moved_to.unwrap_or_default();
             format!(
                 "AuraDelete {} {} tick={}{moved_to}",

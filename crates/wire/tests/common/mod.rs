@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use wire::{
     AuraDelete, AuraUpsert, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member, Message,
-    Offer, Unborn,
+    NewOwner, Offer, Unborn,
 };
 
 /// One of each message, with numbers that are easy to find in a hex dump.
@@ -30,9 +30,15 @@ pub fn sample() -> Envelope {
                 body: BodyId(8),
                 epoch: Epoch(3),
                 tick: Tick(599),
-                moved_to: Some(RegionId(4)),
+                moved_to: Some(NewOwner {
+                    region: RegionId(4),
+                    key: ClusterKey {
+                        since: Tick(590),
+                        body: BodyId(6),
+                    },
+                }),
             }),
-            Message::Offer(sample_offer()),
+            Message::Offer(Box::new(sample_offer())),
             Message::Accept {
                 handover: HandoverNumber(5),
             },
@@ -141,6 +147,7 @@ pub fn sample_offer() -> Offer {
             since: Tick(598),
             epoch: Epoch(2),
         }],
+        told: vec![RegionId(0), RegionId(5)],
     }
 }
 
@@ -184,7 +191,7 @@ fn others() -> impl Strategy<Value = Message> {
     let handover = (1..=wire::MAX_NUMBER).prop_map(HandoverNumber);
     prop_oneof![
         deletes().prop_map(Message::AuraDelete),
-        offers().prop_map(Message::Offer),
+        offers().prop_map(|offer| Message::Offer(Box::new(offer))),
         handover
             .clone()
             .prop_map(|handover| Message::Accept { handover }),
@@ -284,12 +291,19 @@ pub fn upserts() -> impl Strategy<Value = AuraUpsert> {
 }
 
 fn deletes() -> impl Strategy<Value = AuraDelete> {
-    (any::<u64>(), epochs(), numbers(), any::<Option<u32>>()).prop_map(|(body, epoch, tick, to)| {
+    let moved_to = (any::<u32>(), numbers(), any::<u64>()).prop_map(|(region, since, body)| {
+        let region = RegionId(region);
+        let (since, body) = (Tick(since), BodyId(body));
+        let key = ClusterKey { since, body };
+        NewOwner { region, key }
+    });
+    let moved_to = proptest::option::of(moved_to);
+    (any::<u64>(), epochs(), numbers(), moved_to).prop_map(|(body, epoch, tick, moved_to)| {
         AuraDelete {
             body: BodyId(body),
             epoch,
             tick: Tick(tick),
-            moved_to: to.map(RegionId),
+            moved_to,
         }
     })
 }
@@ -499,14 +513,16 @@ pub fn offers() -> impl Strategy<Value = Offer> {
         vec(member, 7),
         clusters(),
         unborn,
+        vec(any::<u32>().prop_map(RegionId), 0..4),
     )
         .prop_map(
-            |(handover, tick, cause, mut members, cluster, unborn): (
+            |(handover, tick, cause, mut members, cluster, unborn, told): (
                 _,
                 _,
                 _,
                 Vec<_>,
                 Cluster,
+                _,
                 _,
             )| {
                 members.truncate(cluster.bodies.len());
@@ -517,6 +533,7 @@ pub fn offers() -> impl Strategy<Value = Offer> {
                     members,
                     cluster,
                     unborn,
+                    told,
                 }
             },
         )
