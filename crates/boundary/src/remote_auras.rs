@@ -76,6 +76,8 @@ pub struct RemoteAuras {
     // Every neighbour's every aura is looked up here at every tick; nothing depends on the order of a walk over them.
     auras: FxHashMap<BodyId, RemoteAura>,
     gone: FxHashMap<BodyId, (Epoch, Tick)>,
+    // No provisional aura ends before this tick; `None` if there is none.
+    first_end: Option<Tick>,
 }
 
 impl RemoteAuras {
@@ -105,6 +107,9 @@ impl RemoteAuras {
         if self.gone.get(&body).is_some_and(|grave| stamp <= *grave) {
             return false;
         }
+        if let Some(end) = aura.provisional_until {
+            self.note_end(end);
+        }
         match self.auras.entry(body) {
             Entry::Occupied(known) if stamp < (known.get().epoch, known.get().tick) => {
                 return false;
@@ -131,13 +136,19 @@ impl RemoteAuras {
             Some(new) if new.region != me && known.epoch == delete.epoch => {
                 known.owner = new.region;
                 known.key = new.key;
-                known.provisional_until = Some(delete.tick + patience_ticks);
+                let end = delete.tick + patience_ticks;
+                known.provisional_until = Some(end);
+                self.note_end(end);
             }
             _ => {
                 self.auras.remove(&delete.body);
             }
         }
         self.bury(delete.body, stamp);
+    }
+
+    fn note_end(&mut self, end: Tick) {
+        self.first_end = Some(self.first_end.map_or(end, |first| first.min(end)));
     }
 
     fn bury(&mut self, body: BodyId, stamp: (Epoch, Tick)) {
@@ -158,9 +169,14 @@ impl RemoteAuras {
 
     /// Drops auras whose new owner has stayed silent, and old tombstones.
     pub fn expire(&mut self, now: Tick) {
-        let silent = |aura: &RemoteAura| aura.provisional_until.is_some_and(|until| until < now);
-        if self.auras.values().any(silent) {
-            self.auras.retain(|_, aura| !silent(aura));
+        if self.first_end.is_some_and(|first| first < now) {
+            let silent = |end: Option<Tick>| end.is_some_and(|end| end < now);
+            self.auras.retain(|_, aura| !silent(aura.provisional_until));
+            let ends = self
+                .auras
+                .values()
+                .filter_map(|aura| aura.provisional_until);
+            self.first_end = ends.min();
         }
         if self.gone.len() > MANY_TOMBSTONES {
             self.gone
@@ -223,7 +239,7 @@ impl<'a> AuraIndex<'a> {
         let mut widest_m = 1.0_f64;
         for (body, aura) in remote.iter() {
             let radius = aura.full_radius(geometry, now);
-            if space.distance(aura.centre.x, aura.centre.z) <= radius {
+            if space.distance_squared(aura.centre.x, aura.centre.z) <= radius * radius {
                 widest_m = widest_m.max(radius);
                 let cell = 0;
                 auras.push(Placed { cell, body, aura });

@@ -101,8 +101,13 @@ impl Rect {
 
     /// Distance from a point to the closed rectangle, zero inside.
     pub fn distance(&self, x: f64, z: f64) -> f64 {
+        self.distance_squared(x, z).sqrt()
+    }
+
+    /// The square of [`Self::distance`], for comparisons.
+    pub fn distance_squared(&self, x: f64, z: f64) -> f64 {
         let dx = (self.min[0] - x).max(x - self.max[0]).max(0.0);
         let dz = (self.min[1] - z).max(z - self.max[1]).max(0.0);
-        dx.hypot(dz)
+        dx * dx + dz * dz
     }
 }

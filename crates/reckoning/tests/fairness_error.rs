@@ -15,9 +15,14 @@ use reckoning::{DrVector, Kind, Seq};
 fn quadrature(position: DVec3, velocity: DVec3, secs: f64) -> f64 {
     let distance = |t: f64| (position + velocity * t).length();
     let closest = -position.dot(velocity) / velocity.length_squared();
-    let cut = if closest.is_finite() { closest.clamp(0.0, secs) } else { 0.0 };
+    let cut = if closest.is_finite() {
+        closest.clamp(0.0, secs)
+    } else {
+        0.0
+    };
     let rough = secs * (distance(0.0) + distance(secs)) / 2.0;
-    simpson(&distance, 0.0, cut, rough * 1e-12, 48) + simpson(&distance, cut, secs, rough * 1e-12, 48)
+    simpson(&distance, 0.0, cut, rough * 1e-12, 48)
+        + simpson(&distance, cut, secs, rough * 1e-12, 48)
 }
 
 fn simpson(f: &impl Fn(f64) -> f64, a: f64, b: f64, tolerance: f64, depth: u32) -> f64 {
@@ -27,11 +32,15 @@ fn simpson(f: &impl Fn(f64) -> f64, a: f64, b: f64, tolerance: f64, depth: u32) 
     if depth == 0 || (halves - whole).abs() <= 15.0 * tolerance {
         return halves + (halves - whole) / 15.0;
     }
-    simpson(f, a, middle, tolerance / 2.0, depth - 1) + simpson(f, middle, b, tolerance / 2.0, depth - 1)
+    simpson(f, a, middle, tolerance / 2.0, depth - 1)
+        + simpson(f, middle, b, tolerance / 2.0, depth - 1)
 }
 
 fn assert_agrees(position: DVec3, velocity: DVec3, secs: f64) {
-    let (ours, theirs) = (linear_error(position, velocity, secs), quadrature(position, velocity, secs));
+    let (ours, theirs) = (
+        linear_error(position, velocity, secs),
+        quadrature(position, velocity, secs),
+    );
     assert!(
         (ours - theirs).abs() <= 1e-9 * theirs,
         "p {position} v {velocity} for {secs}: {ours} or {theirs}"
@@ -85,17 +94,26 @@ proptest! {
 
 /// Any curve, any moment.
 fn bending(seq: u32) -> impl Strategy<Value = DrVector> {
-    (vector3(3.0), vector3(25.0), vector3(10.0), -0.8..0.8_f64, 0..4_u8, 0.0..1.0_f64).prop_map(
-        move |(position, velocity, acceleration, turn, kind, time)| {
-            let kind = [Kind::AtRest, Kind::Linear, Kind::Circular, Kind::Ballistic][usize::from(kind)];
-            DrVector {
-                kind,
-                acceleration,
-                spin: DVec3::Y * turn,
-                ..linear(seq, secs(time), position, velocity)
-            }
-        },
+    (
+        vector3(3.0),
+        vector3(25.0),
+        vector3(10.0),
+        -0.8..0.8_f64,
+        0..4_u8,
+        0.0..1.0_f64,
     )
+        .prop_map(
+            move |(position, velocity, acceleration, turn, kind, time)| {
+                let kind = [Kind::AtRest, Kind::Linear, Kind::Circular, Kind::Ballistic]
+                    [usize::from(kind)];
+                DrVector {
+                    kind,
+                    acceleration,
+                    spin: DVec3::Y * turn,
+                    ..linear(seq, secs(time), position, velocity)
+                }
+            },
+        )
 }
 
 proptest! {
@@ -117,7 +135,12 @@ proptest! {
 /// The same curve, told from time zero.
 fn rebased(vector: &DrVector) -> DrVector {
     let at = reckoning::motion::extrapolate(vector, SimTime::ZERO);
-    DrVector { time: SimTime::ZERO, position: at.position, velocity: at.velocity, ..*vector }
+    DrVector {
+        time: SimTime::ZERO,
+        position: at.position,
+        velocity: at.velocity,
+        ..*vector
+    }
 }
 
 // DR-15: the digest's figures: the chord is half as much again too large, subdivision is not.
@@ -133,7 +156,10 @@ fn dr_15_the_literal_chord_and_the_subdivided_arc() {
     let error = |curves| slice_error(&turning, &straight, SimTime::ZERO, secs(0.8), curves);
     assert!((error(Curves::Chord) - 2.486).abs() < 1e-3);
     assert!((error(Curves::Subdivided) / 1.665 - 1.0).abs() < 1e-3);
-    assert_eq!(slice_error(&turning, &straight, secs(1.0), secs(1.0), Curves::Chord), 0.0);
+    assert_eq!(
+        slice_error(&turning, &straight, secs(1.0), secs(1.0), Curves::Chord),
+        0.0
+    );
 }
 
 // DR-15: a reversing tank turns about the other centre: its speed is signed.
@@ -145,8 +171,20 @@ fn dr_15_reversing_turns_the_other_way() {
         ..linear(2, SimTime::ZERO, DVec3::ZERO, DVec3::X * velocity)
     };
     let beside = linear(1, SimTime::ZERO, DVec3::new(0.0, 0.0, -10.0), DVec3::ZERO);
-    let forwards = slice_error(&turn(10.0), &beside, SimTime::ZERO, secs(1.0), Curves::Subdivided);
-    let backwards = slice_error(&turn(-10.0), &beside, SimTime::ZERO, secs(1.0), Curves::Subdivided);
+    let forwards = slice_error(
+        &turn(10.0),
+        &beside,
+        SimTime::ZERO,
+        secs(1.0),
+        Curves::Subdivided,
+    );
+    let backwards = slice_error(
+        &turn(-10.0),
+        &beside,
+        SimTime::ZERO,
+        secs(1.0),
+        Curves::Subdivided,
+    );
     assert!((forwards - backwards).abs() > 1.0, "{forwards} {backwards}");
 }
 
@@ -156,21 +194,51 @@ fn dr_16_the_same_vector_contributes_exactly_zero_and_nothing_counts_before_the_
     let mut path = ExportedPath::default();
     for seq in 1..=4 {
         let time = f64::from(seq);
-        path.push(linear(seq, secs(time), DVec3::Y * time, DVec3::X * 3.0 * time)).unwrap();
+        path.push(linear(
+            seq,
+            secs(time),
+            DVec3::Y * time,
+            DVec3::X * 3.0 * time,
+        ))
+        .unwrap();
     }
     let all: Vec<_> = path.iter().copied().collect();
     for vector in &all {
-        assert_eq!(slice_error(vector, vector, secs(1.1), secs(9.7), Curves::default()), 0.0);
+        assert_eq!(
+            slice_error(vector, vector, secs(1.1), secs(9.7), Curves::default()),
+            0.0
+        );
     }
     let received = |late: f64| -> Vec<_> {
-        all.iter().map(|&vector| Reception { at: vector.time + secs(late), vector }).collect()
+        all.iter()
+            .map(|&vector| Reception {
+                at: vector.time + secs(late),
+                vector,
+            })
+            .collect()
     };
-    let error = |received: &[Reception], to| export_error(&path, received, SimTime::ZERO, secs(to), &Measure::default());
+    let error = |received: &[Reception], to| {
+        export_error(
+            &path,
+            received,
+            SimTime::ZERO,
+            secs(to),
+            &Measure::default(),
+        )
+    };
     assert_eq!(error(&received(0.0), 9.0), 0.0, "no delay, no error");
-    assert_eq!(error(&received(0.5), 1.9), 0.0, "first slice: both on vector 1");
+    assert_eq!(
+        error(&received(0.5), 1.9),
+        0.0,
+        "first slice: both on vector 1"
+    );
     assert!(error(&received(0.5), 2.4) > 0.0);
     let late_start = &received(0.5)[3..];
-    assert_eq!(error(late_start, 4.5), 0.0, "nothing received, nothing counts");
+    assert_eq!(
+        error(late_start, 4.5),
+        0.0,
+        "nothing received, nothing counts"
+    );
 }
 
 proptest! {
@@ -203,16 +271,23 @@ proptest! {
 fn dr_21_the_path_is_pruned_and_refuses_what_does_not_continue_it() {
     let mut path = ExportedPath::default();
     for seq in 1..=10 {
-        path.push(linear(seq, secs(f64::from(seq)), DVec3::ZERO, DVec3::X)).unwrap();
+        path.push(linear(seq, secs(f64::from(seq)), DVec3::ZERO, DVec3::X))
+            .unwrap();
     }
     path.prune(secs(5.5));
     assert_eq!(path.len(), 6);
     assert_eq!(path.in_effect(secs(5.5)).unwrap().seq, Seq(5));
     assert!(path.get(Seq(4)).is_none());
     let stale = linear(10, secs(11.0), DVec3::ZERO, DVec3::X);
-    assert!(matches!(path.push(stale), Err(PathError::OutOfOrder { .. })));
+    assert!(matches!(
+        path.push(stale),
+        Err(PathError::OutOfOrder { .. })
+    ));
     let earlier = linear(11, secs(9.0), DVec3::ZERO, DVec3::X);
-    assert!(matches!(path.push(earlier), Err(PathError::OutOfOrder { .. })));
+    assert!(matches!(
+        path.push(earlier),
+        Err(PathError::OutOfOrder { .. })
+    ));
     let nan = linear(11, secs(11.0), DVec3::NAN, DVec3::X);
     assert_eq!(path.push(nan), Err(PathError::NotFinite(Seq(11))));
     assert_eq!(path.len(), 6);

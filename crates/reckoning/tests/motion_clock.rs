@@ -5,7 +5,7 @@ use domain::SimTime;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use reckoning::motion::{Exchange, InjectedClock, Outcome, SharedClock};
+use reckoning::motion::{Exchange, InjectedClock, SharedClock, SyncOutcome};
 use std::f64::consts::TAU;
 
 const RUNS: u64 = 10_000;
@@ -144,7 +144,7 @@ fn run(seed: u64, tally: &mut Tally) -> (f64, f64) {
         let outcome = clock
             .handle_exchange(local.read(*returned), exchange)
             .expect("a fair exchange");
-        tally.disputes += u64::from(!matches!(outcome, Outcome::First | Outcome::Agreed));
+        tally.disputes += u64::from(!matches!(outcome, SyncOutcome::First | SyncOutcome::Agreed));
         fastest = fastest.min(exchange.round_trip().as_millis());
         let next = exchanges
             .get(n + 1)
@@ -243,7 +243,7 @@ fn a_perfect_clock_over_a_perfect_path_is_exact() {
         replied: at,
         returned: at,
     };
-    assert_eq!(clock.handle_exchange(at, &exchange), Ok(Outcome::First));
+    assert_eq!(clock.handle_exchange(at, &exchange), Ok(SyncOutcome::First));
     assert_eq!(clock.now(at), Some(at));
     assert!(
         clock.error_bound(at).expect("synced") <= SimTime(2_000),

@@ -92,6 +92,8 @@ pub fn encode(envelope: &Envelope) -> Result<Vec<u8>, EncodeError> {
 pub fn encode_into(envelope: &Envelope, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     out.clear();
     envelope.check()?;
+    // About what an aura takes.
+    out.reserve(HEADER_BYTES + 24 + 16 * envelope.messages.len());
     out.extend_from_slice(&MAGIC);
     out.push(VERSION);
     out.extend_from_slice(&[0; 4]);

@@ -87,7 +87,7 @@ proptest! {
         let sent = Offer { cluster, members, ..offer };
         let got = received(&envelope_of(vec![Message::Offer(Box::new(sent.clone()))]));
         let [Message::Offer(got)] = &got.messages[..] else { panic!("an offer was sent") };
-        prop_assert_eq!(got, &sent);
+        prop_assert_eq!(got.as_ref(), &sent);
         prop_assert_eq!(bits(&got.cluster), bits(&sent.cluster));
     }
 

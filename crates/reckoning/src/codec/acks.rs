@@ -10,12 +10,8 @@
 use super::vectors::{MAX_SEQ, MAX_TIME, micros, read_time};
 use super::{BitReader, BitWriter, Limits, Malformed, Unsendable, Why};
 use crate::Seq;
-use crate::fairness::{ACK_PAIRS, Ack};
+use crate::fairness::{ACK_PAIRS, Ack, PolicyTag};
 use domain::{BodyId, SimTime};
-
-/// Which policy sent a vector: several may run side by side on one stream (digest §3.1, DR-35). 0 in normal operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PolicyTag(pub u8);
 
 /// A receiver's report on one entity.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //! 1 vector   policy │ vector                                                   without ghosts: a bare stream of vectors
 //! 2 ack      [`VectorAck`]
 //! 3 event    guarantee u2 │ [number elastic] │ method elastic │ bytes u11 │ bytes        unguaranteed ones have no number
-//! 4 ghost    entity elastic │ new flag │ [class u16] │ dirty bits u32, elastic │ bit 0: policy, vector without its entity
+//! 4 ghost    entity elastic │ new flag │ [class u16 │ life u8] │ dirty bits u32, elastic │ bit 0: policy, vector without its entity
 //!                                                                             │ bits 1–31: bytes u8 │ bytes
 //! 5 kill     entity elastic
 //! ```
@@ -13,10 +13,9 @@
 
 use super::acks::{get_policy, put_policy};
 use super::vectors::{check_vector, get_fields, put_fields, read_vector};
-use super::{
-    BitReader, BitWriter, Limits, Malformed, PolicyTag, Unsendable, VectorAck, Why, write_vector,
-};
+use super::{BitReader, BitWriter, Limits, Malformed, Unsendable, VectorAck, Why, write_vector};
 use crate::DrVector;
+use crate::fairness::PolicyTag;
 use domain::{BodyId, SimTime};
 
 /// The most bytes of one event's arguments.
@@ -91,13 +90,23 @@ impl StateBits {
     }
 }
 
+/// What a new object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Introduction {
+    /// The application's kind of thing.
+    pub class: u16,
+    /// Counts the times the object came into the receiver's scope (modulo 256). A receiver that still holds it from an
+    /// earlier time, since it never heard that it left, starts afresh.
+    pub life: u8,
+}
+
 /// The present state of an object, or a part of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GhostUpdate {
     /// Which object.
     pub entity: BodyId,
-    /// Its class, until the receiver is known to have the object.
-    pub class: Option<u16>,
+    /// What it is, until the receiver is known to have the object.
+    pub introduction: Option<Introduction>,
     /// Its newest vector, and the policy that sent it.
     pub vector: Option<(PolicyTag, DrVector)>,
     /// Is the vector's time on the wire (global clock), or will each hop project it (one-way-delay mode)?
@@ -135,9 +144,10 @@ impl GhostUpdate {
 
     fn put(&self, out: &mut BitWriter, base: SimTime) {
         out.elastic(self.entity.0);
-        out.flag(self.class.is_some());
-        if let Some(class) = self.class {
+        out.flag(self.introduction.is_some());
+        if let Some(Introduction { class, life }) = self.introduction {
             out.bits(class.into(), 16);
+            out.bits(life.into(), 8);
         }
         out.elastic(self.bits().0.into());
         if let Some((policy, vector)) = &self.vector {
@@ -152,8 +162,11 @@ impl GhostUpdate {
 
     fn get(reader: &mut BitReader<'_>, base: SimTime, limits: &Limits) -> Result<Self, Malformed> {
         let entity = BodyId(reader.elastic("ghost")?);
-        let class = match reader.flag("ghost is new")? {
-            true => Some(reader.bits(16, "class")? as u16),
+        let introduction = match reader.flag("ghost is new")? {
+            true => Some(Introduction {
+                class: reader.bits(16, "class")? as u16,
+                life: reader.bits(8, "life")? as u8,
+            }),
             false => None,
         };
         let bits = StateBits(reader.elastic_max(u32::MAX.into(), "state bits")? as u32);
@@ -169,7 +182,7 @@ impl GhostUpdate {
         }
         Ok(Self {
             entity,
-            class,
+            introduction,
             vector,
             timed,
             state,

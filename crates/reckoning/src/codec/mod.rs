@@ -21,12 +21,13 @@ mod messages;
 mod packets;
 mod vectors;
 
-pub use acks::{PolicyTag, VectorAck};
+pub use acks::VectorAck;
 pub use bits::{BitReader, BitWriter};
 pub use clocks::{ClockReply, ClockRequest};
 pub use datagrams::{Datagram, MAX_DATAGRAM, PROTOCOL_VERSION, RefusalReason, Token};
 pub use messages::{
-    Event, GhostUpdate, Guarantee, MAX_EVENT_BYTES, MAX_STATE_BYTES, Message, StateBits,
+    Event, GhostUpdate, Guarantee, Introduction, MAX_EVENT_BYTES, MAX_STATE_BYTES, Message,
+    StateBits,
 };
 pub use packets::{MAX_ACK_WINDOW, PacketAcks, PacketHeader, PacketWriter};
 pub use vectors::{

@@ -60,7 +60,8 @@ impl DelayEstimator {
     }
 
     pub(super) fn is_sane(&self) -> bool {
-        self.average_secs.is_none_or(|secs| secs.is_finite() && secs >= 0.0)
+        self.average_secs
+            .is_none_or(|secs| secs.is_finite() && secs >= 0.0)
             && self.recent.len() <= MINIMUM_OVER
     }
 }

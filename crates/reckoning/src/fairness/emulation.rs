@@ -140,7 +140,10 @@ mod tests {
     #[test]
     fn dr_37_delay_variance_loss_and_duplication_are_as_asked() {
         let uniform = delays(Link::fixed(500.0).with_spread(180.0), 1);
-        let (low, high) = (uniform.iter().copied().fold(f64::MAX, f64::min), uniform.iter().copied().fold(0.0, f64::max));
+        let (low, high) = (
+            uniform.iter().copied().fold(f64::MAX, f64::min),
+            uniform.iter().copied().fold(0.0, f64::max),
+        );
         assert!((320.0..325.0).contains(&low) && (675.0..=680.0).contains(&high));
         let mean = uniform.iter().sum::<f64>() / uniform.len() as f64;
         assert!((mean - 500.0).abs() < 3.0, "{mean}");

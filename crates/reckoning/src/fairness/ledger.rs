@@ -205,7 +205,10 @@ impl Ledger {
         if !self.settings.clamp {
             return reported;
         }
-        let granted = self.settings.admitted_delay.map_or(now, |delay| later(sent, delay));
+        let granted = self
+            .settings
+            .admitted_delay
+            .map_or(now, |delay| later(sent, delay));
         let believed = reported.min(granted).min(now).max(sent);
         self.counts.clamped += u64::from(believed != reported);
         believed
@@ -222,10 +225,13 @@ impl Ledger {
             return;
         }
         let after = self.checkpoints.iter().skip(index);
-        let overtaken = after.take_while(|known| known.vector.seq < vector.seq).count();
+        let overtaken = after
+            .take_while(|known| known.vector.seq < vector.seq)
+            .count();
         self.checkpoints.drain(index..index + overtaken);
         let cee = 0.0;
-        self.checkpoints.insert(index, Checkpoint { at, vector, cee });
+        self.checkpoints
+            .insert(index, Checkpoint { at, vector, cee });
         for index in index..self.checkpoints.len() {
             self.checkpoints[index].cee = self.cee_of(index, exported);
         }
@@ -250,12 +256,16 @@ impl Ledger {
         let Some(newest) = self.checkpoints.back().map(|known| known.at) else {
             return;
         };
-        while self.checkpoints.len() > 1 && later(self.checkpoints[1].at, self.settings.window) <= newest {
+        while self.checkpoints.len() > 1
+            && later(self.checkpoints[1].at, self.settings.window) <= newest
+        {
             self.checkpoints.pop_front();
             self.whole = false;
         }
-        let oldest = self.checkpoints[0].vector.seq;
-        self.sent.retain(|sent| sent.seq > oldest);
+        if !self.whole {
+            let oldest = self.checkpoints[0].vector.seq;
+            self.sent.retain(|sent| sent.seq > oldest);
+        }
     }
 
     /// Closes what has been open for too long, by estimate. To be called now and then, at the latest before the exported path is
@@ -305,7 +315,9 @@ impl Ledger {
             None => (self.seed, self.joined),
         };
         let cee = measure.faded(known, now.since(at).as_secs());
-        let aee = self.walk_to(exported, now, model).until(exported, now, measure);
+        let aee = self
+            .walk_to(exported, now, model)
+            .until(exported, now, measure);
         Estimate {
             cee,
             eee: aee - cee,
@@ -372,7 +384,9 @@ impl Ledger {
             return 0.0;
         };
         let measure = &self.settings.measure;
-        let known = self.checkpoints.partition_point(|known| known.at <= generated);
+        let known = self
+            .checkpoints
+            .partition_point(|known| known.at <= generated);
         let before = match known.checked_sub(1) {
             Some(last) if last + 1 == self.checkpoints.len() => {
                 self.walk_to(exported, generated, model)

@@ -24,6 +24,7 @@ mod ledger;
 pub mod policies;
 mod rehearsal;
 mod sender;
+mod server;
 mod slice;
 mod statistics;
 
@@ -35,5 +36,8 @@ pub use ledger::{AckError, Damaged, Estimate, Ledger, LedgerCounts, LedgerSettin
 pub use policies::{ReceiverId, Recipient};
 pub use rehearsal::{Forge, Rehearsal};
 pub use sender::{Handover, Outgoing, PolicyTag, Sender, SenderError};
+pub use server::{
+    EntityHandover, FairServer, PacketSeq, ServerCounts, ServerError, ServerPacket, ServerSettings,
+};
 pub use slice::{Curves, linear_error, slice_error};
 pub use statistics::{LaneSample, ReceiverSample, mean, population_sd};

@@ -64,7 +64,8 @@ impl Rehearsal {
     /// A receiver joins over a link.
     pub fn join(&mut self, now: SimTime, id: ReceiverId, link: Link) -> Result<(), SenderError> {
         self.sender.join(now, id)?;
-        self.sender.tell_delay(id, SimTime::from_millis(link.delay_ms));
+        self.sender
+            .tell_delay(id, SimTime::from_millis(link.delay_ms));
         self.links.insert(id, link);
         Ok(())
     }
@@ -113,11 +114,13 @@ impl Rehearsal {
             }
             match entry.remove() {
                 Message::Vector(outgoing) => self.arrive(now, outgoing),
-                Message::Ack(tag, from, ack) => match self.sender.handle_ack(now, tag, from, &ack) {
-                    // It left while its acknowledgement was on the way.
-                    Err(SenderError::UnknownReceiver(_)) => {}
-                    other => other?,
-                },
+                Message::Ack(tag, from, ack) => {
+                    match self.sender.handle_ack(now, tag, from, &ack) {
+                        // It left while its acknowledgement was on the way.
+                        Err(SenderError::UnknownReceiver(_)) => {}
+                        other => other?,
+                    }
+                }
             }
         }
         self.sender.handle_time(now);
@@ -134,13 +137,21 @@ impl Rehearsal {
         if let Some(forge) = self.forges.get(&to) {
             forge(&mut ack);
         }
-        self.post(now, to, vector.seq, Direction::Ack, || Message::Ack(tag, to, ack.clone()));
+        self.post(now, to, vector.seq, Direction::Ack, || {
+            Message::Ack(tag, to, ack.clone())
+        });
     }
 
     fn transmit(&mut self, now: SimTime) {
         while let Some(outgoing) = self.sender.poll_transmit() {
             let message = || Message::Vector(outgoing);
-            self.post(now, outgoing.to, outgoing.vector.seq, Direction::Vector, message);
+            self.post(
+                now,
+                outgoing.to,
+                outgoing.vector.seq,
+                Direction::Vector,
+                message,
+            );
         }
     }
 
@@ -157,7 +168,8 @@ impl Rehearsal {
         };
         for delay in self.network.fate(link, receiver, seq, direction) {
             self.messages += 1;
-            self.in_flight.insert((now + delay, self.messages), message());
+            self.in_flight
+                .insert((now + delay, self.messages), message());
         }
     }
 
@@ -183,7 +195,19 @@ impl Rehearsal {
     }
 
     /// The true error of a receiver up to a time.
-    pub fn true_error(&self, tag: PolicyTag, id: ReceiverId, to: SimTime, measure: &Measure) -> f64 {
-        export_error(&self.history, self.followed(tag, id), SimTime::ZERO, to, measure)
+    pub fn true_error(
+        &self,
+        tag: PolicyTag,
+        id: ReceiverId,
+        to: SimTime,
+        measure: &Measure,
+    ) -> f64 {
+        export_error(
+            &self.history,
+            self.followed(tag, id),
+            SimTime::ZERO,
+            to,
+            measure,
+        )
     }
 }

@@ -169,8 +169,7 @@ impl Sender {
         for (tag, lane) in (0..).map(PolicyTag).zip(&mut self.lanes) {
             let mut sendings = Vec::new();
             let recipients = &mut lane.recipients;
-            let mut context =
-                Context::new(now, &self.exported, recipients, &mut sendings, luck);
+            let mut context = Context::new(now, &self.exported, recipients, &mut sendings, luck);
             step(lane.policy.as_mut(), &mut context);
             let tagged = |Sending { to, vector }| Outgoing { tag, to, vector };
             self.outbox.extend(sendings.into_iter().map(tagged));
@@ -182,7 +181,10 @@ impl Sender {
         let mut needed = now;
         for one in self.lanes.iter_mut().flat_map(|lane| &mut lane.recipients) {
             one.ledger.settle(now, &self.exported);
-            needed = one.ledger.needs_from().map_or(needed, |from| needed.min(from));
+            needed = one
+                .ledger
+                .needs_from()
+                .map_or(needed, |from| needed.min(from));
         }
         self.exported.prune(needed);
     }
@@ -197,7 +199,9 @@ impl Sender {
     ) -> Result<(), SenderError> {
         let lane = self.lanes.get_mut(usize::from(tag.0));
         let lane = lane.ok_or(SenderError::UnknownTag(tag))?;
-        let index = lane.find(from).map_err(|_| SenderError::UnknownReceiver(from))?;
+        let index = lane
+            .find(from)
+            .map_err(|_| SenderError::UnknownReceiver(from))?;
         let ledger = &mut lane.recipients[index].ledger;
         Ok(ledger.handle_ack(now, ack, &self.exported)?)
     }

@@ -20,8 +20,8 @@ mod validate;
 mod visual;
 
 pub use clock::{
-    BadExchange, ClockAssumptions, DISPUTES_TO_RESTART, Exchange, InjectedClock, Outcome,
-    SharedClock,
+    BadExchange, ClockAssumptions, DISPUTES_TO_RESTART, Exchange, InjectedClock, SharedClock,
+    SyncOutcome,
 };
 pub use convergence::{Convergence, Smoother};
 pub use drivers::{Driver, TANK_SPEED, TANK_TURN_RATE};

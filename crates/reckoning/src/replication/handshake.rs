@@ -129,7 +129,9 @@ impl Gatekeeper {
             self.load_bits = 0;
         }
         self.knocks = self.knocks.saturating_add(1);
-        let doublings = (self.knocks / 64).checked_ilog2().map_or(0, |bits| bits + 1);
+        let doublings = (self.knocks / 64)
+            .checked_ilog2()
+            .map_or(0, |bits| bits + 1);
         self.load_bits = self.load_bits.max(doublings as u8);
     }
 

@@ -115,13 +115,21 @@ fn dr_49_a_flood_makes_the_puzzle_harder_and_its_end_makes_it_easier() {
 #[test]
 fn dr_49_the_server_keeps_nothing_of_who_only_knocks() {
     let mut gate = gatekeeper();
-    gate.handle(secs(1.0), address(1), &Datagram::ConnectRequest { nonce: 1 });
+    gate.handle(
+        secs(1.0),
+        address(1),
+        &Datagram::ConnectRequest { nonce: 1 },
+    );
     let once = format!("{gate:?}").len();
     for i in 0..50 {
         let knock = Datagram::ConnectRequest { nonce: i.into() };
         gate.handle(secs(1.0), address(i), &knock);
     }
-    assert_eq!(format!("{gate:?}").len(), once + 1, "a counter of two digits");
+    assert_eq!(
+        format!("{gate:?}").len(),
+        once + 1,
+        "a counter of two digits"
+    );
 }
 
 #[test]

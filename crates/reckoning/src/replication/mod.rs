@@ -1,17 +1,42 @@
 //! Placeholder of a module in work.
 
+mod client;
+mod client_settings;
+mod clock_sync;
 mod connection;
+mod dr_object;
 mod events;
+mod fair;
+mod ghost_view;
+mod ghosts;
 mod handshake;
+mod link;
 mod puzzle;
 mod rate;
+mod relay;
+mod reports;
 mod round_trip;
 mod rpc;
+mod scope;
+mod seats;
+mod server;
+mod server_settings;
 
+pub use client::Client;
+pub use client_settings::{ClientConfig, ClientDatagramError, ClientEvent};
 pub use connection::{Connection, ConnectionConfig, Notice, PacketId, Unprocessed};
+pub use dr_object::{DrObject, ObjectError, Timing};
 pub use events::{EventChannel, EventError, OutsideWindow};
+pub use fair::MakePolicy;
+pub use ghosts::GhostSender;
 pub use handshake::{Connector, Gatekeeper, Progress, Verdict};
+pub use link::{Link, LinkError};
 pub use puzzle::{MAX_DIFFICULTY, Search, is_solution};
 pub use rate::{RateConfig, RateControl};
+pub use relay::NewsError;
+pub use reports::Reports;
 pub use round_trip::RoundTrip;
 pub use rpc::{CallError, Methods, Rpc, arguments, call, read_call};
+pub use scope::{ClientId, Everything, Scope, Viewer, Within};
+pub use server::Server;
+pub use server_settings::{DatagramError, ServerConfig, ServerEvent};

@@ -62,7 +62,10 @@ mod tests {
         let solution = (0..10_000).find_map(|_| search.advance(16)).expect("found");
         assert!(is_solution(&cookie, nonce, 10, solution));
         assert!(!is_solution(&[4; 16], nonce, 10, solution), "other cookie");
-        assert!(!is_solution(&cookie, nonce + 1, 10, solution), "other client");
+        assert!(
+            !is_solution(&cookie, nonce + 1, 10, solution),
+            "other client"
+        );
     }
 
     #[test]

@@ -182,7 +182,13 @@ mod tests {
         let too_much = methods.dispatch(&mut calls, &event(1001)).unwrap_err();
         assert!(matches!(
             too_much,
-            CallError::BadArguments { method: 7, malformed: Malformed { why: Why::TooLarge(1001), .. } }
+            CallError::BadArguments {
+                method: 7,
+                malformed: Malformed {
+                    why: Why::TooLarge(1001),
+                    ..
+                }
+            }
         ));
         let mut trailing = event(1);
         trailing.arguments.push(0);

@@ -53,7 +53,10 @@ pub fn sampled_error(
     cuts.dedup();
     let distance = |secs_in: f64, cell: SimTime| {
         let sent = exported.iter().filter(|v| v.time <= cell).last()?;
-        let shown = received.iter().filter(|r| r.at <= cell).max_by_key(|r| r.vector.seq)?;
+        let shown = received
+            .iter()
+            .filter(|r| r.at <= cell)
+            .max_by_key(|r| r.vector.seq)?;
         let at = |vector: &DrVector| {
             extrapolate_by(vector, signed_secs(vector.time, cell) + secs_in).position
         };

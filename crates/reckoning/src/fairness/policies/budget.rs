@@ -75,8 +75,14 @@ mod tests {
         assert_eq!(budget, Budget::PerTrigger(1.0));
         assert_eq!(BudgetMeter::new(budget).per_trigger(3), 1.0);
         assert_eq!(BudgetMeter::new(Budget::Share(0.5)).per_trigger(6), 3.0);
-        assert_eq!(BudgetMeter::new(Budget::PerTrigger(5.0)).per_trigger(3), 3.0);
-        assert_eq!(BudgetMeter::new(Budget::PerTrigger(f64::NAN)).per_trigger(3), 0.0);
+        assert_eq!(
+            BudgetMeter::new(Budget::PerTrigger(5.0)).per_trigger(3),
+            3.0
+        );
+        assert_eq!(
+            BudgetMeter::new(Budget::PerTrigger(f64::NAN)).per_trigger(3),
+            0.0
+        );
     }
 
     #[test]

@@ -81,7 +81,9 @@ impl Deterministic {
 
     /// Sends to those who are due and enters them in the timetable anew; the others keep their places.
     fn serve(&mut self, context: &mut Context<'_>, due: &[usize]) {
-        let Some(vector) = context.newest() else { return };
+        let Some(vector) = context.newest() else {
+            return;
+        };
         if due.is_empty() {
             return;
         }
@@ -93,9 +95,13 @@ impl Deterministic {
         let frequencies = frequencies(&shares, self.budget.per_trigger(receivers));
         let cap = f64::from(self.cap(receivers));
         for &index in due {
-            let slot = self.slots.entry(context.recipients()[index].id).or_default();
+            let slot = self
+                .slots
+                .entry(context.recipients()[index].id)
+                .or_default();
             let gap = (1.0 / frequencies[index] - slot.credit).min(cap);
-            let triggers = gap.ceil().max(1.0);
+            // What credits add up to is a hair off a whole number; that must not cost a trigger.
+            let triggers = (gap - 1e-9).ceil().max(1.0);
             *slot = Slot {
                 triggers: triggers as u32,
                 credit: (triggers - gap).clamp(0.0, 1.0 - f64::EPSILON),
@@ -138,11 +144,14 @@ impl Policy for Deterministic {
     }
 
     fn on_time(&mut self, context: &mut Context<'_>) {
-        let Some(wait) = self.longest_wait else { return };
+        let Some(wait) = self.longest_wait else {
+            return;
+        };
         self.tidy(context);
-        let waited = self.slots.iter().filter(|(_, slot)| {
-            slot.seq < self.newest && context.now().since(slot.served) >= wait
-        });
+        let waited = self
+            .slots
+            .iter()
+            .filter(|(_, slot)| slot.seq < self.newest && context.now().since(slot.served) >= wait);
         let due: Vec<_> = waited.filter_map(|(id, _)| context.index_of(*id)).collect();
         self.serve(context, &due);
     }

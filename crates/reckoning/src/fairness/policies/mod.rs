@@ -158,7 +158,9 @@ impl<'a> Context<'a> {
     /// running one more changes nothing for the others.
     pub fn luck(&self, index: usize) -> f64 {
         let receiver = u128::from(self.recipients[index].id.0);
-        let mut rng = Pcg64Mcg::new(u128::from(self.luck) << 64 | receiver.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut rng = Pcg64Mcg::new(
+            u128::from(self.luck) << 64 | receiver.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        );
         rng.random::<u64>();
         rng.random()
     }

@@ -191,7 +191,9 @@ impl Policy for Scheduling {
     }
 
     fn on_trigger(&mut self, context: &mut Context<'_>) {
-        let Some(newest) = context.newest() else { return };
+        let Some(newest) = context.newest() else {
+            return;
+        };
         let served = self.flush(context, newest);
         let receivers = context.recipients().len();
         let levels: Vec<f64> = (0..receivers).map(|i| self.level(context, i)).collect();
@@ -212,7 +214,12 @@ impl Policy for Scheduling {
     fn on_time(&mut self, context: &mut Context<'_>) {
         let now = context.now();
         let is_due = |planned: &Planned| planned.at.is_some_and(|at| at <= now);
-        let due: Vec<_> = self.plan.iter().filter(|(_, p)| is_due(p)).map(|(id, p)| (*id, p.vector)).collect();
+        let due: Vec<_> = self
+            .plan
+            .iter()
+            .filter(|(_, p)| is_due(p))
+            .map(|(id, p)| (*id, p.vector))
+            .collect();
         for (id, vector) in due {
             self.plan.remove(&id);
             if let Some(index) = context.index_of(id) {

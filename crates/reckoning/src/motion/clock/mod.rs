@@ -27,9 +27,9 @@
 //! it never goes back and, after the first exchange, never jumps.
 //!
 //! **Contradiction.** An exchange that cannot be reconciled with what was known means: a clock was set, drifts more
-//! than assumed, or somebody lies. It is reported ([`Outcome::Disputed`]); the bound is stretched to cover both
+//! than assumed, or somebody lies. It is reported ([`SyncOutcome::Disputed`]); the bound is stretched to cover both
 //! stories; once [`DISPUTES_TO_RESTART`] exchanges in a row tell the same new story, the old one is dropped
-//! ([`Outcome::Restarted`]). One exchange that agrees with the old story ends the dispute. Who can forge the other
+//! ([`SyncOutcome::Restarted`]). One exchange that agrees with the old story ends the dispute. Who can forge the other
 //! end's answers can of course set this clock to anything: it is the master's word that is measured here, not its
 //! honesty.
 
@@ -52,7 +52,7 @@ pub const DISPUTES_TO_RESTART: u32 = 3;
 
 /// What an exchange taught.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SyncOutcome {
     /// The first one: from now on there is a global time.
     First,
     /// In agreement with what was known.
@@ -109,11 +109,11 @@ impl SharedClock {
         &mut self,
         local_now: SimTime,
         exchange: &Exchange,
-    ) -> Result<Outcome, BadExchange> {
+    ) -> Result<SyncOutcome, BadExchange> {
         let new = exchange.interval(local_now, &self.assumptions)?;
         let Some(state) = &mut self.state else {
             self.state = Some(State::new(local_now, new, &self.assumptions));
-            return Ok(Outcome::First);
+            return Ok(SyncOutcome::First);
         };
         let outcome = state.learn(local_now, new, &self.assumptions);
         state.aim(local_now);
@@ -166,24 +166,24 @@ impl State {
         local_now: SimTime,
         new: OffsetInterval,
         assumptions: &ClockAssumptions,
-    ) -> Outcome {
+    ) -> SyncOutcome {
         let widening = assumptions.widening();
         if let Some(narrower) = self.known.intersect(&new, local_now, widening) {
             self.known = narrower;
             self.rival = None;
             self.drift.observe(&new);
-            return Outcome::Agreed;
+            return SyncOutcome::Agreed;
         }
         let rival = Rival::hear(self.rival, new, local_now, widening);
         if rival.told < DISPUTES_TO_RESTART {
             self.rival = Some(rival);
-            return Outcome::Disputed(rival.told);
+            return SyncOutcome::Disputed(rival.told);
         }
         self.known = rival.interval;
         self.rival = None;
         self.drift = DriftEstimator::new(widening);
         self.drift.observe(&new);
-        Outcome::Restarted
+        SyncOutcome::Restarted
     }
 
     /// Lets the shown time make for the best estimate.
@@ -236,7 +236,7 @@ mod tests {
         (exchange.returned, exchange)
     }
 
-    fn feed(clock: &mut SharedClock, at_ms: f64, offset: f64, out: f64, back: f64) -> Outcome {
+    fn feed(clock: &mut SharedClock, at_ms: f64, offset: f64, out: f64, back: f64) -> SyncOutcome {
         let (now, exchange) = exchange(at_ms, offset, out, back);
         clock
             .handle_exchange(now, &exchange)
@@ -284,7 +284,7 @@ mod tests {
         let before = clock.now(SimTime::from_millis(4_000.0));
         assert_eq!(
             feed(&mut clock, 4_000.0, 1_500.0, 10.0, 10.0),
-            Outcome::Disputed(1)
+            SyncOutcome::Disputed(1)
         );
         assert!(clock.is_disputed());
         let bound = clock
@@ -293,11 +293,11 @@ mod tests {
         assert!(bound.as_millis() > 500.0, "covers both stories: {bound}");
         assert_eq!(
             feed(&mut clock, 5_000.0, 1_500.0, 10.0, 10.0),
-            Outcome::Disputed(2)
+            SyncOutcome::Disputed(2)
         );
         assert_eq!(
             feed(&mut clock, 6_000.0, 1_500.0, 10.0, 10.0),
-            Outcome::Restarted
+            SyncOutcome::Restarted
         );
         assert!(!clock.is_disputed());
         let mut last = before;
@@ -316,16 +316,16 @@ mod tests {
         feed(&mut clock, 2_000.0, 9_000.0, 10.0, 10.0);
         assert_eq!(
             feed(&mut clock, 3_000.0, 2_000.0, 10.0, 10.0),
-            Outcome::Agreed
+            SyncOutcome::Agreed
         );
         assert!(!clock.is_disputed());
         assert_eq!(
             feed(&mut clock, 4_000.0, 9_000.0, 10.0, 10.0),
-            Outcome::Disputed(1)
+            SyncOutcome::Disputed(1)
         );
         assert_eq!(
             feed(&mut clock, 5_000.0, 30_000.0, 10.0, 10.0),
-            Outcome::Disputed(1),
+            SyncOutcome::Disputed(1),
             "a third story"
         );
     }

@@ -1,0 +1,142 @@
+//! Snapshots, and a region that starts again from one.
+
+use super::Boundary;
+use crate::handover::{Arrival, HandoverLedger};
+use crate::lifecycle::LifeState;
+use crate::nursery::Nursery;
+use crate::projection::Track;
+use domain::{BodyId, Epoch, RegionId, Tick};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use wire::{Message, Offer};
+
+/// What of a boundary must outlive a crash. Remote auras are told again by their owners.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BoundarySnapshot {
+    /// When it was taken.
+    pub tick: Tick,
+    tracks: BTreeMap<BodyId, Track>,
+    nursery: Nursery,
+    ledger: HandoverLedger,
+    arrivals: Vec<Arrival>,
+}
+
+impl Boundary {
+    /// What must outlive a crash. Tells those who wait for it that handovers are covered.
+    pub fn snapshot(&mut self, tick: Tick) -> BoundarySnapshot {
+        let snapshot = BoundarySnapshot {
+            tick,
+            tracks: self
+                .tracks
+                .iter()
+                .map(|(id, track)| (*id, track.clone()))
+                .collect(),
+            nursery: self.nursery.clone(),
+            ledger: self.ledger.clone(),
+            arrivals: self.arrivals.iter().cloned().collect(),
+        };
+        for (peer, upto) in self.ledger.snapshot_taken() {
+            self.buffers
+                .say(peer, Message::SnapshotCovers { tick, upto });
+        }
+        snapshot
+    }
+
+    /// Starts again from a snapshot. Until all other regions have answered, nothing is certain: see [`Self::is_recovering`].
+    pub fn restore(&mut self, snapshot: BoundarySnapshot) {
+        let tick = snapshot.tick;
+        for (id, track) in snapshot.tracks {
+            let since = track.since;
+            self.tracks
+                .insert(id, Track::new(track.epoch, LifeState::Injected, since));
+            self.fresh.push(id);
+        }
+        self.nursery = snapshot.nursery;
+        for ghost in self.nursery.values_mut() {
+            ghost.audience.clear();
+        }
+        self.ledger = snapshot.ledger;
+        self.arrivals = snapshot.arrivals.into();
+        self.awaiting = self
+            .map
+            .regions()
+            .filter(|region| *region != self.me)
+            .collect();
+        for peer in &self.awaiting {
+            self.buffers
+                .say(*peer, Message::Restarted { snapshot: tick });
+        }
+    }
+
+    /// Are answers of other regions still missing after a restart? Until then the region must not step.
+    pub fn is_recovering(&self) -> bool {
+        !self.awaiting.is_empty()
+    }
+
+    /// Bodies of the snapshot that have a newer owner: the region removes them from its world. Call once recovered, with the
+    /// current tick.
+    pub fn take_outdated(&mut self, tick: Tick) -> Vec<BodyId> {
+        let mut outdated: Vec<BodyId> = self
+            .tracks
+            .iter()
+            .filter(|(id, track)| {
+                self.ledger
+                    .known(**id)
+                    .is_some_and(|known| known > track.epoch)
+            })
+            .map(|(id, _)| *id)
+            .collect();
+        outdated.sort_unstable();
+        for id in &outdated {
+            if let Some(track) = self.tracks.remove(id) {
+                self.report(tick, *id, Some(track.state), LifeState::Destroyed);
+            }
+        }
+        self.fresh.retain(|id| !outdated.contains(id));
+        let ledger = &self.ledger;
+        self.nursery
+            .retain(|id, ghost| ledger.known(*id).is_none_or(|known| known <= ghost.epoch));
+        self.arrivals.retain_mut(|arrival| {
+            let Offer {
+                cluster, members, ..
+            } = &arrival.offer;
+            cluster.bodies.iter().zip(members).all(|(body, member)| {
+                ledger
+                    .known(body.id)
+                    .is_none_or(|known| known <= member.epoch)
+            })
+        });
+        outdated
+    }
+
+    pub(super) fn peer_restarted(&mut self, tick: Tick, peer: RegionId, snapshot: Tick) {
+        self.remote.forget_owner(peer);
+        self.introductions.forget(peer);
+        // It has forgotten our auras, sleepers' too. (It stays in their audience: it may have heard of some between its
+        // restart and this word, and must hear of their end.)
+        self.forgetful.insert(peer);
+        let taken = self.ledger.taken_since(peer, snapshot);
+        self.buffers.say(peer, Message::Recovery { taken });
+        for offer in self.ledger.offer_again(peer, tick) {
+            self.buffers.migrate(peer, offer);
+        }
+    }
+
+    pub(super) fn peer_answered(&mut self, peer: RegionId, taken: &[(BodyId, Epoch)]) {
+        for (body, epoch) in taken {
+            self.ledger.learn(*body, *epoch);
+        }
+        if !self.awaiting.remove(&peer) {
+            return;
+        }
+        // What the snapshot says is on its way may have arrived long ago, or never.
+        for offer in self.ledger.unanswered(peer) {
+            self.buffers.migrate(peer, offer.clone());
+        }
+        if self.awaiting.is_empty() {
+            for arrival in std::mem::take(&mut self.deferred) {
+                self.receive(arrival);
+            }
+        }
+    }
+}

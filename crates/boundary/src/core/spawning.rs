@@ -1,0 +1,83 @@
+//! Spawns near a border: announced, told of, born (see [`crate::nursery`]).
+
+use super::Boundary;
+use super::projecting::{boundaries_near, remember, tell};
+use crate::config::Policy;
+use crate::lifecycle::LifeState;
+use crate::nursery::{Ghost, view_of};
+use crate::projection::{Regions, Track, object_boundary_update};
+use crate::remote_auras::AuraIndex;
+use crate::view::BodyView;
+use domain::{Body, Epoch, Rect, Tick};
+
+impl Boundary {
+    /// A body is to be born here. Says whether at once; if not, it is announced and comes out of [`Self::take_births`].
+    pub fn announce(&mut self, tick: Tick, body: &Body) -> bool {
+        if self.config.policy != Policy::Aura || self.map.len() == 1 {
+            return true;
+        }
+        let view = view_of(body);
+        let near = boundaries_near(&view, &self.neighbours, &self.geometry)
+            .next()
+            .is_some()
+            || !self.home().contains(&view.ground);
+        if !near && !self.is_touched(&view, tick) {
+            return true;
+        }
+        let ghost = Ghost {
+            body: body.clone(),
+            since: tick,
+            first: tick,
+            epoch: Epoch(0),
+            audience: Regions::new(),
+        };
+        self.ledger.learn(body.id, ghost.epoch);
+        self.nursery.insert(body.id, ghost);
+        false
+    }
+
+    /// Announced spawns whose time has come; the region creates them and calls [`Self::adopt`].
+    pub fn take_births(&mut self, tick: Tick) -> Vec<Body> {
+        if self.nursery.is_empty() {
+            return Vec::new();
+        }
+        let index = AuraIndex::build(&self.remote, &self.geometry, tick, &Rect::EVERYWHERE);
+        self.nursery
+            .values()
+            .filter(|ghost| {
+                let mut called = false;
+                index.for_each_touched(&ghost.view(), |_, _, _| called = true);
+                ghost.is_due(tick, self.geometry.announce_ticks, called)
+            })
+            .map(|ghost| ghost.body.clone())
+            .collect()
+    }
+
+    pub(super) fn update_ghost_auras(&mut self, tick: Tick) {
+        let mut audience = Vec::new();
+        for ghost in self.nursery.values_mut() {
+            let view = ghost.view();
+            self.introductions
+                .audience(self.me, &self.map, &view, &self.geometry, &mut audience);
+            let mut track = Track::new(ghost.epoch, LifeState::Injected, Some(ghost.first));
+            track.key = Some(ghost.key());
+            let (upsert, to_all) =
+                object_boundary_update(view.id, &track, &view, tick, &self.geometry);
+            tell(
+                &mut self.buffers,
+                &self.forgetful,
+                &upsert,
+                &audience,
+                &ghost.audience,
+                to_all,
+            );
+            remember(&mut ghost.audience, &audience);
+        }
+    }
+
+    fn is_touched(&self, view: &BodyView, tick: Tick) -> bool {
+        self.remote
+            .iter()
+            .any(|(_, aura)| aura.depth(view, &self.geometry, tick).is_some())
+    }
+}
