@@ -10,7 +10,8 @@ use reckoning::fairness::policies::{
     Policy, Probabilistic, Recipient, Scheduling, Sending, Variant, Waiting, Weights,
 };
 use reckoning::fairness::{
-    Ack, DelayModel, ExportedPath, Ledger, LedgerSettings, Link, PolicyTag, ReceiverId, Rehearsal, population_sd,
+    Ack, DelayModel, ExportedPath, Ledger, LedgerSettings, Link, PolicyTag, ReceiverId, Rehearsal,
+    population_sd,
 };
 use reckoning::{DrVector, Seq};
 use std::num::NonZeroU32;
@@ -29,12 +30,20 @@ impl Stage {
         let recipient = |(id, &(error, delay)): (u32, &(f64, f64))| {
             let mut ledger = Ledger::new(SimTime::ZERO, error, LedgerSettings::default());
             ledger.handle_sent(SimTime::ZERO, &first);
-            let ack = Ack { pairs: vec![(Seq(1), secs(delay))] };
+            let ack = Ack {
+                pairs: vec![(Seq(1), secs(delay))],
+            };
             ledger.handle_ack(secs(1.0), &ack, &exported).unwrap();
-            Recipient { id: ReceiverId(id), ledger }
+            Recipient {
+                id: ReceiverId(id),
+                ledger,
+            }
         };
         let recipients = (1..).zip(errors_and_delays).map(recipient).collect();
-        Self { exported, recipients }
+        Self {
+            exported,
+            recipients,
+        }
     }
 
     fn trigger(&mut self, policy: &mut dyn Policy, vector: DrVector) -> Vec<Sending> {
@@ -48,20 +57,33 @@ impl Stage {
 
     fn act(&mut self, now: SimTime, act: impl FnOnce(&mut Context<'_>)) -> Vec<Sending> {
         let mut outbox = Vec::new();
-        act(&mut Context::new(now, &self.exported, &mut self.recipients, &mut outbox, 7));
+        act(&mut Context::new(
+            now,
+            &self.exported,
+            &mut self.recipients,
+            &mut outbox,
+            7,
+        ));
         outbox
     }
 }
 
 fn to(sendings: &[Sending]) -> Vec<(u32, u32)> {
-    sendings.iter().map(|sending| (sending.to.0, sending.vector.seq.0)).collect()
+    sendings
+        .iter()
+        .map(|sending| (sending.to.0, sending.vector.seq.0))
+        .collect()
 }
 
 /// The digest's example: R1 has 5.0, R2 has 2.0 and a delay of 0.2 s; at 10 s the new vector differs by 10 units/s.
 fn worked_example(variant: Variant) -> (Stage, Scheduling, DrVector) {
     let stage = Stage::new(&[(5.0, 0.2), (2.0, 0.2)]);
     let policy = Scheduling::new(Waiting::Discard, variant, secs(1.0));
-    (stage, policy, linear(2, secs(10.0), DVec3::ZERO, DVec3::X * 10.0))
+    (
+        stage,
+        policy,
+        linear(2, secs(10.0), DVec3::ZERO, DVec3::X * 10.0),
+    )
 }
 
 // DR-22, DR-23, DR-26
@@ -75,13 +97,20 @@ fn dr_26_the_worked_example() {
         let now = stage.trigger(&mut policy, vector);
         assert_eq!(to(&now), [(1, 2)], "X gets it at once");
         let wakeup = policy.next_wakeup().unwrap();
-        assert!((wakeup.as_secs() - 10.0 - send).abs() <= 0.001, "{variant:?} {wakeup}");
+        assert!(
+            (wakeup.as_secs() - 10.0 - send).abs() <= 0.001,
+            "{variant:?} {wakeup}"
+        );
         assert!(stage.wake(&mut policy, wakeup - SimTime(1)).is_empty());
         assert_eq!(to(&stage.wake(&mut policy, wakeup)), [(2, 2)]);
         let arrival = wakeup + secs(0.2);
         let ledger = &mut stage.recipients[1].ledger;
-        let ack = Ack { pairs: vec![(Seq(2), arrival)] };
-        ledger.handle_ack(arrival + secs(0.2), &ack, &stage.exported).unwrap();
+        let ack = Ack {
+            pairs: vec![(Seq(2), arrival)],
+        };
+        ledger
+            .handle_ack(arrival + secs(0.2), &ack, &stage.exported)
+            .unwrap();
         let over = ledger.cee() - 5.0;
         assert!((over - overshoot).abs() < 0.02, "{variant:?}: {over}");
         assert_eq!(policy.next_wakeup(), None);
@@ -93,7 +122,10 @@ fn dr_26_the_worked_example() {
 fn dr_23_beyond_the_limit_there_is_no_time() {
     let mut stage = Stage::new(&[(50.0, 0.2), (2.0, 0.2), (49.0, 0.2)]);
     let mut policy = Scheduling::new(Waiting::Discard, Variant::ZeroDelay, secs(1.0));
-    let sent = stage.trigger(&mut policy, linear(2, secs(10.0), DVec3::ZERO, DVec3::X * 10.0));
+    let sent = stage.trigger(
+        &mut policy,
+        linear(2, secs(10.0), DVec3::ZERO, DVec3::X * 10.0),
+    );
     assert_eq!(to(&sent), [(1, 2)]);
     let planned: Vec<_> = policy.planned().collect();
     assert_eq!(planned[0], (ReceiverId(2), None));
@@ -107,7 +139,10 @@ fn dr_23_beyond_the_limit_there_is_no_time() {
 fn dr_22_ties_are_all_served() {
     let mut stage = Stage::new(&[(0.0, 0.1), (0.0, 0.1), (0.0, 0.1)]);
     let mut policy = Scheduling::new(Waiting::Discard, Variant::Delay, secs(1.0));
-    let sent = stage.trigger(&mut policy, linear(2, secs(10.0), DVec3::ZERO, DVec3::X * 10.0));
+    let sent = stage.trigger(
+        &mut policy,
+        linear(2, secs(10.0), DVec3::ZERO, DVec3::X * 10.0),
+    );
     assert_eq!(to(&sent), [(1, 2), (2, 2), (3, 2)]);
 }
 
@@ -127,8 +162,14 @@ fn dr_26_the_projected_variant_aims_higher() {
 fn interrupted(waiting: Waiting) -> (Vec<(u32, u32)>, Scheduling) {
     let mut stage = Stage::new(&[(5.0, 0.2), (2.0, 0.2)]);
     let mut policy = Scheduling::new(waiting, Variant::ZeroDelay, secs(1.0));
-    stage.trigger(&mut policy, linear(2, secs(10.0), DVec3::ZERO, DVec3::X * 10.0));
-    let sent = stage.trigger(&mut policy, linear(3, secs(10.1), DVec3::ZERO, DVec3::Z * 10.0));
+    stage.trigger(
+        &mut policy,
+        linear(2, secs(10.0), DVec3::ZERO, DVec3::X * 10.0),
+    );
+    let sent = stage.trigger(
+        &mut policy,
+        linear(3, secs(10.1), DVec3::ZERO, DVec3::Z * 10.0),
+    );
     (to(&sent), policy)
 }
 
@@ -169,7 +210,15 @@ fn smooth_run(policies: Vec<Box<dyn Policy>>, seed: u64, duration: f64) -> Rehea
 #[test]
 fn dr_25_the_second_algorithm_never_drops_a_vector() {
     let scheduling = |waiting| boxed(Scheduling::new(waiting, Variant::ZeroDelay, secs(1.0)));
-    let run = smooth_run(vec![boxed(Base), scheduling(Waiting::Discard), scheduling(Waiting::Flush)], 1, 60.0);
+    let run = smooth_run(
+        vec![
+            boxed(Base),
+            scheduling(Waiting::Discard),
+            scheduling(Waiting::Flush),
+        ],
+        1,
+        60.0,
+    );
     let (base, first, second) = (sent(&run, 0), sent(&run, 1), sent(&run, 2));
     assert!(first < base * 2 / 3, "{first} of {base}");
     assert!(base - second <= 2, "{second} of {base}");
@@ -179,7 +228,12 @@ fn dr_25_the_second_algorithm_never_drops_a_vector() {
 #[test]
 fn dr_26_the_delay_aware_variant_does_not_run_away() {
     let scheduling = |variant| boxed(Scheduling::new(Waiting::Discard, variant, secs(1.0)));
-    let variants = [Variant::ZeroDelay, Variant::Delay, Variant::Projected, Variant::Known];
+    let variants = [
+        Variant::ZeroDelay,
+        Variant::Delay,
+        Variant::Projected,
+        Variant::Known,
+    ];
     let mut policies = vec![boxed(Base)];
     policies.extend(variants.map(scheduling));
     let run = smooth_run(policies, 1, 120.0);
@@ -187,11 +241,22 @@ fn dr_26_the_delay_aware_variant_does_not_run_away() {
     let worst = errors(0).into_iter().fold(0.0, f64::max);
     println!("base {:?}", errors(0));
     for tag in 1..=4 {
-        println!("{} {:?}", run.sender().names()[usize::from(tag)], errors(tag));
+        println!(
+            "{} {:?}",
+            run.sender().names()[usize::from(tag)],
+            errors(tag)
+        );
     }
-    assert!(errors(1).iter().all(|&error| error > 1.5 * worst), "{:?}", errors(1));
+    assert!(
+        errors(1).iter().all(|&error| error > 1.5 * worst),
+        "{:?}",
+        errors(1)
+    );
     for tag in 2..=4 {
-        let off = errors(tag).iter().map(|error| (error / worst - 1.0).abs()).fold(0.0, f64::max);
+        let off = errors(tag)
+            .iter()
+            .map(|error| (error / worst - 1.0).abs())
+            .fold(0.0, f64::max);
         assert!(off < 0.05, "{off}");
     }
 }
@@ -204,7 +269,11 @@ fn dr_27_base_sends_all_and_every_kth_a_kth() {
     assert_eq!(sent(&run, 0), 3 * triggers);
     assert_eq!(sent(&run, 1), 3 * triggers.div_ceil(3));
     let followed = run.followed(PolicyTag(1), ReceiverId(2));
-    assert!(followed.iter().all(|reception| reception.vector.seq.0 % 3 == 1));
+    assert!(
+        followed
+            .iter()
+            .all(|reception| reception.vector.seq.0 % 3 == 1)
+    );
 }
 
 // DR-28: n1 from measured triggers; the total comes out within 2 % of the target. (Chance needs more runs for that.)
@@ -214,7 +283,11 @@ fn dr_28_the_total_is_within_two_percent_of_the_budget() {
     let prob = || boxed(Probabilistic::new(Weights::PI, Budget::Share(1.0 / 3.0)));
     let mut by_chance = [0.0; 2];
     for seed in 0..5 {
-        let policies = vec![det(Budget::PerTrigger(1.0)), det(Budget::PerSecond(6.0)), prob()];
+        let policies = vec![
+            det(Budget::PerTrigger(1.0)),
+            det(Budget::PerSecond(6.0)),
+            prob(),
+        ];
         let run = smooth_run(policies, seed, 300.0);
         let triggers = run.sender().triggers() as f64;
         by_chance[0] += sent(&run, 2) as f64;
@@ -231,16 +304,40 @@ fn dr_28_the_total_is_within_two_percent_of_the_budget() {
 // DR-29: PT from acknowledgements tells near from far, PT from sends does not; both IE definitions work.
 #[test]
 fn dr_29_definitions_are_selectable() {
-    let pt_sent = Weights { last: LastHeard::Sent, ..Weights::PT };
-    let pi_text = Weights { recent: Instantaneous::SinceGeneration, ..Weights::PI };
+    let pt_sent = Weights {
+        last: LastHeard::Sent,
+        ..Weights::PT
+    };
+    let pi_text = Weights {
+        recent: Instantaneous::SinceGeneration,
+        ..Weights::PI
+    };
     let det = |weights| boxed(Deterministic::new(weights, Budget::PerTrigger(1.0)));
-    let run = smooth_run(vec![det(Weights::PT), det(pt_sent), det(Weights::PI), det(pi_text)], 1, 120.0);
+    let run = smooth_run(
+        vec![
+            det(Weights::PT),
+            det(pt_sent),
+            det(Weights::PI),
+            det(pi_text),
+        ],
+        1,
+        120.0,
+    );
     let sd = |tag| population_sd(&true_errors(&run, tag, secs(120.0)));
     let far_share = |tag: u8| {
-        let far = run.sender().recipients(PolicyTag(tag))[0].ledger.counts().sent;
+        let far = run.sender().recipients(PolicyTag(tag))[0]
+            .ledger
+            .counts()
+            .sent;
         far as f64 / sent(&run, tag) as f64
     };
-    println!("SD: PT acked {:.0}, PT sent {:.0}, PI {:.0}, PI text {:.0}", sd(0), sd(1), sd(2), sd(3));
+    println!(
+        "SD: PT acked {:.0}, PT sent {:.0}, PI {:.0}, PI text {:.0}",
+        sd(0),
+        sd(1),
+        sd(2),
+        sd(3)
+    );
     assert!(far_share(0) > 0.38, "{}", far_share(0));
     assert!((far_share(1) - 1.0 / 3.0).abs() < 0.01, "{}", far_share(1));
     assert!(sd(0) < sd(1));
@@ -251,7 +348,8 @@ fn dr_29_definitions_are_selectable() {
 #[test]
 fn dr_31_first_trigger_to_all_then_by_chance_at_the_right_rate() {
     let mut stage = Stage::new(&[(600.0, 0.1), (300.0, 0.1), (100.0, 0.1)]);
-    let mut policy = Probabilistic::new(Weights::PA, Budget::PerTrigger(1.0)).with_delay_model(DelayModel::Zero);
+    let mut policy =
+        Probabilistic::new(Weights::PA, Budget::PerTrigger(1.0)).with_delay_model(DelayModel::Zero);
     let mut counts = [0.0; 3];
     let rounds = 20_000;
     for seq in 0..rounds {
@@ -260,7 +358,13 @@ fn dr_31_first_trigger_to_all_then_by_chance_at_the_right_rate() {
         stage.exported = ExportedPath::default();
         stage.exported.push(vector).unwrap();
         let mut outbox = Vec::new();
-        policy.on_trigger(&mut Context::new(secs(10.0), &stage.exported, &mut stage.recipients.clone(), &mut outbox, u64::from(seq)));
+        policy.on_trigger(&mut Context::new(
+            secs(10.0),
+            &stage.exported,
+            &mut stage.recipients.clone(),
+            &mut outbox,
+            u64::from(seq),
+        ));
         for sending in outbox {
             counts[sending.to.0 as usize - 1] += 1.0 / f64::from(rounds);
         }
@@ -268,7 +372,14 @@ fn dr_31_first_trigger_to_all_then_by_chance_at_the_right_rate() {
     for (rate, expected) in counts.iter().zip([0.6, 0.3, 0.1]) {
         assert!((rate - expected).abs() < 0.01, "{counts:?}");
     }
-    let run = smooth_run(vec![boxed(Probabilistic::new(Weights::PI, Budget::PerTrigger(1.0)))], 1, 5.0);
+    let run = smooth_run(
+        vec![boxed(Probabilistic::new(
+            Weights::PI,
+            Budget::PerTrigger(1.0),
+        ))],
+        1,
+        5.0,
+    );
     for receiver in 0..3 {
         let first = run.followed(PolicyTag(0), ReceiverId(receiver))[0];
         assert_eq!(first.vector.seq, Seq(1));
@@ -279,9 +390,25 @@ fn dr_31_first_trigger_to_all_then_by_chance_at_the_right_rate() {
 #[test]
 fn dr_32_the_fixed_probability_is_worse_than_every_third_for_everybody() {
     for seed in 0..5 {
-        let run = smooth_run(vec![boxed(EveryKth::new(third())), boxed(FixedProbability::new(1.0 / 3.0))], seed, 120.0);
-        let (regular, random) = (true_errors(&run, 0, secs(120.0)), true_errors(&run, 1, secs(120.0)));
-        assert!(regular.iter().zip(&random).all(|(regular, random)| random > regular), "{regular:?} {random:?}");
+        let run = smooth_run(
+            vec![
+                boxed(EveryKth::new(third())),
+                boxed(FixedProbability::new(1.0 / 3.0)),
+            ],
+            seed,
+            120.0,
+        );
+        let (regular, random) = (
+            true_errors(&run, 0, secs(120.0)),
+            true_errors(&run, 1, secs(120.0)),
+        );
+        assert!(
+            regular
+                .iter()
+                .zip(&random)
+                .all(|(regular, random)| random > regular),
+            "{regular:?} {random:?}"
+        );
         let ratio = sent(&run, 1) as f64 / sent(&run, 0) as f64;
         assert!((ratio - 1.0).abs() < 0.1, "{ratio}");
     }
@@ -293,9 +420,17 @@ fn timetable(policy: &mut Deterministic, errors: &[(f64, f64)], triggers: u32) -
     let mut served = Vec::new();
     for trigger in 1..=triggers {
         let mut exported = ExportedPath::default();
-        exported.push(linear(trigger + 1, secs(10.0), DVec3::ZERO, DVec3::ZERO)).unwrap();
+        exported
+            .push(linear(trigger + 1, secs(10.0), DVec3::ZERO, DVec3::ZERO))
+            .unwrap();
         let mut outbox = Vec::new();
-        policy.on_trigger(&mut Context::new(secs(10.0), &exported, &mut stage.recipients.clone(), &mut outbox, 0));
+        policy.on_trigger(&mut Context::new(
+            secs(10.0),
+            &exported,
+            &mut stage.recipients.clone(),
+            &mut outbox,
+            0,
+        ));
         if outbox.iter().any(|sending| sending.to == ReceiverId(1)) {
             served.push(trigger);
         }
@@ -359,16 +494,30 @@ fn dr_34_nobody_starves() {
         let mut drive = Drive::smooth(seed, secs(120.0));
         drive.run(&mut run, secs(60.0), |_, _| {});
         for tag in 0..5 {
-            assert!(longest_gap(&run, tag) <= 9, "cold start, case {}: {}", tag + 1, longest_gap(&run, tag));
+            assert!(
+                longest_gap(&run, tag) <= 9,
+                "cold start, case {}: {}",
+                tag + 1,
+                longest_gap(&run, tag)
+            );
         }
-        run.join(secs(60.0), ReceiverId(9), Link::fixed(300.0)).unwrap();
+        run.join(secs(60.0), ReceiverId(9), Link::fixed(300.0))
+            .unwrap();
         drive.run(&mut run, secs(120.0), |_, _| {});
         for tag in 0..5 {
-            assert!(longest_gap(&run, tag) <= 12, "late join, case {}: {}", tag + 1, longest_gap(&run, tag));
+            assert!(
+                longest_gap(&run, tag) <= 12,
+                "late join, case {}: {}",
+                tag + 1,
+                longest_gap(&run, tag)
+            );
         }
         let newcomer = run.followed(PolicyTag(0), ReceiverId(9));
         let veteran = run.followed(PolicyTag(0), ReceiverId(1));
-        let recent = veteran.iter().filter(|reception| reception.at > secs(60.3)).count();
+        let recent = veteran
+            .iter()
+            .filter(|reception| reception.at > secs(60.3))
+            .count();
         let ratio = newcomer.len() as f64 / recent as f64;
         assert!((0.5..2.0).contains(&ratio), "{ratio}");
     }
@@ -378,7 +527,8 @@ fn dr_34_nobody_starves() {
 #[test]
 fn dr_34_a_huge_cap_and_no_seed_would_starve() {
     let stage = |newcomer: f64| [(newcomer, 0.1), (3000.0, 0.1), (3000.0, 0.1)];
-    let mut literal = Deterministic::new(Weights::PA, Budget::PerTrigger(1.0)).with_longest_gap(10_000);
+    let mut literal =
+        Deterministic::new(Weights::PA, Budget::PerTrigger(1.0)).with_longest_gap(10_000);
     assert_eq!(timetable(&mut literal, &stage(1.0), 1000).len(), 1);
     let mut capped = Deterministic::new(Weights::PA, Budget::PerTrigger(1.0));
     assert_eq!(timetable(&mut capped, &stage(1.0), 1000).len(), 112);
@@ -390,12 +540,16 @@ fn dr_34_a_huge_cap_and_no_seed_would_starve() {
 #[test]
 fn dr_34_the_cap_in_time() {
     let mut stage = Stage::new(&[(600.0, 0.1), (300.0, 0.1), (100.0, 0.1)]);
-    let mut policy = Deterministic::new(Weights::PA, Budget::PerTrigger(1.0)).with_longest_wait(secs(2.0));
+    let mut policy =
+        Deterministic::new(Weights::PA, Budget::PerTrigger(1.0)).with_longest_wait(secs(2.0));
     stage.trigger(&mut policy, linear(2, secs(10.0), DVec3::ZERO, DVec3::X));
     assert_eq!(policy.next_wakeup(), None, "everybody has the newest");
     stage.trigger(&mut policy, linear(3, secs(10.5), DVec3::ZERO, DVec3::Z));
     assert_eq!(policy.next_wakeup(), Some(secs(12.0)));
-    assert_eq!(to(&stage.wake(&mut policy, secs(12.0))), [(1, 3), (2, 3), (3, 3)]);
+    assert_eq!(
+        to(&stage.wake(&mut policy, secs(12.0))),
+        [(1, 3), (2, 3), (3, 3)]
+    );
     assert_eq!(policy.next_wakeup(), None);
 }
 

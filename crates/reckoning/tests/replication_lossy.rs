@@ -28,7 +28,11 @@ fn truth(now: SimTime, stop: f64) -> TrueState {
     let moving = t < stop;
     let t = t.min(stop);
     let leg = (t / 2.0).floor();
-    let angle = if leg % 2.0 == 0.0 { (t % 2.0) * 0.5 } else { 1.0 - (t % 2.0) * 0.5 };
+    let angle = if leg % 2.0 == 0.0 {
+        (t % 2.0) * 0.5
+    } else {
+        1.0 - (t % 2.0) * 0.5
+    };
     let rate = match (moving, leg % 2.0 == 0.0) {
         (false, _) => 0.0,
         (true, true) => 0.5,
@@ -44,7 +48,12 @@ fn truth(now: SimTime, stop: f64) -> TrueState {
 }
 
 fn town(weather: replication_common::Weather) -> Town {
-    let mut town = Town::new(ServerConfig::default(), &ClientConfig::default(), 4, weather);
+    let mut town = Town::new(
+        ServerConfig::default(),
+        &ClientConfig::default(),
+        4,
+        weather,
+    );
     let now = town.local(0);
     let tank = DrObject::owned(TANK, thresholds()).with_class(3);
     town.clients[0].own(now, tank).unwrap();
@@ -71,7 +80,10 @@ fn dr_47_the_owners_tank_is_seen_by_the_server_and_all_other_clients() {
     assert!(worst < 20.0 * 0.125, "worst error {worst} m");
     assert!(town.refused.is_empty(), "{:?}", town.refused);
     assert!(town.clients[0].ghosts().next().is_none(), "not its own");
-    let appeared = ClientEvent::Appeared { entity: TANK, class: 3 };
+    let appeared = ClientEvent::Appeared {
+        entity: TANK,
+        class: 3,
+    };
     assert!(town.client_events[1].contains(&appeared));
 }
 
@@ -97,7 +109,11 @@ fn dr_48_in_a_storm_everything_converges() {
     }
     assert!(town.refused.is_empty(), "{:?}", town.refused);
     let rejected = town.client_events.iter().flatten();
-    assert!(!rejected.into_iter().any(|e| matches!(e, ClientEvent::Rejected(_))));
+    assert!(
+        !rejected
+            .into_iter()
+            .any(|e| matches!(e, ClientEvent::Rejected(_)))
+    );
 }
 
 // DR-47: 31 bits of application state, most recent only.
@@ -120,7 +136,11 @@ fn dr_47_application_state_follows_in_a_storm() {
     for client in 1..4 {
         let ghost = town.clients[client].object(TANK).expect("in view");
         for bit in [1, 17, 31] {
-            assert_eq!(ghost.state(bit), Some(&vec![value ^ bit; 40][..]), "bit {bit}");
+            assert_eq!(
+                ghost.state(bit),
+                Some(&vec![value ^ bit; 40][..]),
+                "bit {bit}"
+            );
         }
     }
 }
@@ -146,9 +166,15 @@ fn dr_48_calls_arrive_once_and_in_order_in_a_storm() {
     town.idle(3.0);
     let mut line = 0;
     town.run(2.0, |town| {
-        town.clients[1].call(&Say(line)).expect("connected").unwrap();
+        town.clients[1]
+            .call(&Say(line))
+            .expect("connected")
+            .unwrap();
         let second = town.server.clients().nth(1).expect("connected");
-        town.server.call(second, &Say(line)).expect("known").unwrap();
+        town.server
+            .call(second, &Say(line))
+            .expect("known")
+            .unwrap();
         line += 1;
     });
     town.idle(5.0);
@@ -160,11 +186,18 @@ fn dr_48_calls_arrive_once_and_in_order_in_a_storm() {
         }
     }
     assert!(up.windows(2).all(|two| two[0].0 == two[1].0), "one caller");
-    assert_eq!(up.into_iter().map(|(_, line)| line).collect::<Vec<_>>(), lines);
-    let down = town.client_events.iter().flatten().filter_map(|event| match event {
-        ClientEvent::Called(event) => Some(read_call::<Say>(event).expect("reads").0),
-        _ => None,
-    });
+    assert_eq!(
+        up.into_iter().map(|(_, line)| line).collect::<Vec<_>>(),
+        lines
+    );
+    let down = town
+        .client_events
+        .iter()
+        .flatten()
+        .filter_map(|event| match event {
+            ClientEvent::Called(event) => Some(read_call::<Say>(event).expect("reads").0),
+            _ => None,
+        });
     assert_eq!(down.collect::<Vec<_>>(), lines);
 }
 
@@ -178,7 +211,9 @@ fn dr_47_what_is_out_of_scope_vanishes_and_comes_back() {
     let mut town = Town::new(config, &ClientConfig::default(), 2, STORM);
     for (client, id) in [(0, BodyId(1)), (1, BodyId(2))] {
         let now = town.local(client);
-        town.clients[client].own(now, DrObject::owned(id, thresholds())).unwrap();
+        town.clients[client]
+            .own(now, DrObject::owned(id, thresholds()))
+            .unwrap();
     }
     let at = |x: f64| TrueState {
         position: DVec3::new(x, 0.0, 0.0),
@@ -186,7 +221,14 @@ fn dr_47_what_is_out_of_scope_vanishes_and_comes_back() {
         ..TrueState::default()
     };
     let see = |town: &Town| [0, 1].map(|i| town.clients[i].ghosts().count());
-    for (x, seen) in [(10.0, 1), (200.0, 0), (30.0, 1), (52.0, 1), (300.0, 0), (1.0, 1)] {
+    for (x, seen) in [
+        (10.0, 1),
+        (200.0, 0),
+        (30.0, 1),
+        (52.0, 1),
+        (300.0, 0),
+        (1.0, 1),
+    ] {
         town.run(3.0, |town| {
             town.observe(0, BodyId(1), &at(0.0));
             town.observe(1, BodyId(2), &at(x));
@@ -234,7 +276,10 @@ fn an_object_made_again_under_its_old_id_is_believed() {
     town.run(2.0, |town| town.observe(0, TANK, &there));
     for client in 1..4 {
         assert!(town.error(client, TANK, &there).expect("in view") < 0.001);
-        assert_eq!(town.clients[client].object(TANK).map(DrObject::class), Some(4));
+        assert_eq!(
+            town.clients[client].object(TANK).map(DrObject::class),
+            Some(4)
+        );
     }
 }
 
@@ -245,7 +290,11 @@ fn a_thief_is_refused() {
     town.run(2.0, |town| town.observe(0, TANK, &truth(town.now, 99.0)));
     // Client 1 sees the tank, so its own library refuses; client 4, just come, does not know yet.
     let now = town.local(1);
-    assert!(town.clients[1].own(now, DrObject::owned(TANK, thresholds())).is_err());
+    assert!(
+        town.clients[1]
+            .own(now, DrObject::owned(TANK, thresholds()))
+            .is_err()
+    );
     let mut town = self::town(CALM);
     for client in [0, 1] {
         let now = town.local(client);
@@ -262,8 +311,18 @@ fn a_thief_is_refused() {
     });
     let owner_first = town.server.place(town.now, TANK).expect("known").position.x < 100.0;
     let refused = town.server_events.iter();
-    let refused = refused.filter(|e| matches!(e, ServerEvent::Refused { .. })).count();
+    let refused = refused
+        .filter(|e| matches!(e, ServerEvent::Refused { .. }))
+        .count();
     assert!(refused > 0);
-    let x = town.clients[2].place(town.local(2), TANK).expect("in view").position.x;
-    assert_eq!(x < 100.0, owner_first, "whoever was first is believed by all");
+    let x = town.clients[2]
+        .place(town.local(2), TANK)
+        .expect("in view")
+        .position
+        .x;
+    assert_eq!(
+        x < 100.0,
+        owner_first,
+        "whoever was first is believed by all"
+    );
 }

@@ -5,7 +5,7 @@
 //! 1 vector   policy │ vector                                                   without ghosts: a bare stream of vectors
 //! 2 ack      [`VectorAck`]
 //! 3 event    guarantee u2 │ [number elastic] │ method elastic │ bytes u11 │ bytes        unguaranteed ones have no number
-//! 4 ghost    entity elastic │ new flag │ [class u16 │ life u8] │ dirty bits u32, elastic │ bit 0: policy, vector without its entity
+//! 4 ghost    entity elastic │ new flag │ [class u16 │ life u16] │ dirty bits u32, elastic │ bit 0: policy, vector without its entity
 //!                                                                             │ bits 1–31: bytes u8 │ bytes
 //! 5 kill     entity elastic
 //! ```
@@ -95,9 +95,9 @@ impl StateBits {
 pub struct Introduction {
     /// The application's kind of thing.
     pub class: u16,
-    /// Counts the times the object came into the receiver's scope (modulo 256). A receiver that still holds it from an
-    /// earlier time, since it never heard that it left, starts afresh.
-    pub life: u8,
+    /// Which of its lives in the receiver's scope this is. A receiver that still holds the object from an earlier one, since it
+    /// never heard that it left, starts afresh.
+    pub life: u16,
 }
 
 /// The present state of an object, or a part of it.
@@ -147,7 +147,7 @@ impl GhostUpdate {
         out.flag(self.introduction.is_some());
         if let Some(Introduction { class, life }) = self.introduction {
             out.bits(class.into(), 16);
-            out.bits(life.into(), 8);
+            out.bits(life.into(), 16);
         }
         out.elastic(self.bits().0.into());
         if let Some((policy, vector)) = &self.vector {
@@ -165,7 +165,7 @@ impl GhostUpdate {
         let introduction = match reader.flag("ghost is new")? {
             true => Some(Introduction {
                 class: reader.bits(16, "class")? as u16,
-                life: reader.bits(8, "life")? as u8,
+                life: reader.bits(16, "life")? as u16,
             }),
             false => None,
         };

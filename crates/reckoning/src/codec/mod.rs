@@ -19,6 +19,7 @@ mod clocks;
 mod datagrams;
 mod messages;
 mod packets;
+mod rotations;
 mod vectors;
 
 pub use acks::VectorAck;

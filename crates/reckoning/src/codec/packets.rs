@@ -1,7 +1,7 @@
 //! The header of a connection's packet.
 //!
 //! ```text
-//! token u32 │ number u16 │ acks flag │ [newest u16 │ depth u7 │ depth × 1 bit │ held µs elastic] │ timed flag │ [time µs elastic]
+//! token u32 │ number u16 │ answer flag │ acks flag │ [newest u16 │ depth u7 │ depth × 1 bit │ held µs elastic] │ timed flag │ [time µs elastic]
 //! ```
 //!
 //! `newest` is the last packet the sender of this one has processed; bit i (from 0) says whether it has also
@@ -39,6 +39,8 @@ pub struct PacketHeader {
     pub token: Token,
     /// Lowest 16 bits of the packet's number.
     pub number: u16,
+    /// Please answer, although there may be nothing in this packet: something before it is overdue.
+    pub answer: bool,
     /// Feedback on the other direction.
     pub acks: Option<PacketAcks>,
     /// Global time of packing, whole microseconds; `None` from a sender without a global clock.
@@ -54,6 +56,7 @@ impl PacketHeader {
     pub(super) fn put(&self, out: &mut BitWriter) {
         out.bits(self.token.0.into(), 32);
         out.bits(self.number.into(), 16);
+        out.flag(self.answer);
         out.flag(self.acks.is_some());
         if let Some(acks) = &self.acks {
             let depth = acks.depth.min(MAX_ACK_WINDOW);
@@ -72,6 +75,7 @@ impl PacketHeader {
     pub(super) fn get(reader: &mut BitReader<'_>, limits: &Limits) -> Result<Self, Malformed> {
         let token = Token(reader.bits(32, "token")? as u32);
         let number = reader.bits(16, "packet number")? as u16;
+        let answer = reader.flag("wants an answer")?;
         let acks = match reader.flag("has acks")? {
             true => Some(get_acks(reader)?),
             false => None,
@@ -83,6 +87,7 @@ impl PacketHeader {
         Ok(Self {
             token,
             number,
+            answer,
             acks,
             time,
         })

@@ -14,10 +14,11 @@
 //! The owner should export what the others will read, so that both ends extrapolate from the very same numbers:
 //! [`rounded`] gives that vector. Rounding twice changes nothing more, so a server can pass a vector on without loss.
 
+use super::rotations::{Packed, get_rotation, put_rotation};
 use super::{BitReader, BitWriter, Limits, Malformed, Unsendable, Why};
 use crate::{DrVector, Kind, Seq};
 use domain::{BodyId, SimTime};
-use glam::{DQuat, DVec3};
+use glam::DVec3;
 
 const STEPS_PER_UNIT: f64 = 1024.0;
 /// The grid of positions, metres.
@@ -35,10 +36,6 @@ pub const MAX_SEQ: u32 = 1 << 31;
 /// The latest time, 146 years: sums of times cannot overflow.
 pub const MAX_TIME: SimTime = SimTime(1 << 62);
 
-const QUATERNION_BITS: u32 = 14;
-/// The three smaller components of a unit quaternion are at most 1/√2; steps of 1/11000 reach ±0.7446.
-const QUATERNION_STEPS: f64 = 11_000.0;
-const QUATERNION_OFFSET: f64 = (1 << (QUATERNION_BITS - 1)) as f64;
 /// How far a rotation's length may be from 1.
 const UNIT_TOLERANCE: f64 = 1e-3;
 
@@ -226,8 +223,8 @@ fn kind_of(code: u64) -> Kind {
 }
 
 fn in_range(what: &'static str, value: DVec3, max: f64) -> Result<(), Unsendable> {
-    // Written so that NaN fails too.
-    match value.to_array().into_iter().find(|v| !(v.abs() <= max)) {
+    let bad = |v: &f64| v.is_nan() || v.abs() > max;
+    match value.to_array().into_iter().find(bad) {
         Some(value) => Err(Unsendable::OutOfRange { what, value, max }),
         None => Ok(()),
     }
@@ -250,71 +247,4 @@ fn get_steps(reader: &mut BitReader<'_>, max: f64, what: &'static str) -> Result
         *axis = reader.steps(STEPS_PER_UNIT, max, what)?;
     }
     Ok(DVec3::from_array(axes))
-}
-
-/// A quaternion without one of its components.
-#[derive(Clone, Copy)]
-struct Packed {
-    left_out: usize,
-    steps: [f64; 3],
-}
-
-impl Packed {
-    /// Usually the largest component is left out. A rotation that came from the wire is written exactly as it was read,
-    /// even if rounding has made another component the largest.
-    fn of(rotation: DQuat) -> Self {
-        let as_read = (0..4).map(|left_out| Self::without(rotation, left_out));
-        let mut exact = as_read.filter(|packed| packed.rotation() == Some(rotation));
-        exact.next().unwrap_or_else(|| {
-            let sizes = rotation.to_array().map(f64::abs);
-            let largest = (1..4).fold(0, |best, i| if sizes[i] > sizes[best] { i } else { best });
-            Self::without(rotation.normalize(), largest)
-        })
-    }
-
-    fn without(rotation: DQuat, left_out: usize) -> Self {
-        let all = rotation.to_array();
-        let sign = if all[left_out] < 0.0 { -1.0 } else { 1.0 };
-        let mut kept = (0..4).filter(|i| *i != left_out).map(|i| all[i] * sign);
-        let limit = QUATERNION_OFFSET - 1.0;
-        let mut step = || (kept.next().unwrap_or(0.0) * QUATERNION_STEPS).round();
-        let steps = [(); 3].map(|()| step().clamp(-limit, limit));
-        Self { left_out, steps }
-    }
-
-    fn rotation(&self) -> Option<DQuat> {
-        let kept = self.steps.map(|step| step / QUATERNION_STEPS + 0.0);
-        let square: f64 = kept.iter().map(|v| v * v).sum();
-        if square > 1.0 {
-            return None;
-        }
-        let mut all = [0.0; 4];
-        let others = (0..4).filter(|i| *i != self.left_out);
-        others.zip(kept).for_each(|(i, value)| all[i] = value);
-        all[self.left_out] = (1.0 - square).sqrt();
-        Some(DQuat::from_array(all))
-    }
-}
-
-fn put_rotation(out: &mut BitWriter, rotation: DQuat) {
-    let packed = Packed::of(rotation);
-    out.bits(packed.left_out as u64, 2);
-    for step in packed.steps {
-        out.bits((step + QUATERNION_OFFSET) as u64, QUATERNION_BITS);
-    }
-}
-
-fn get_rotation(reader: &mut BitReader<'_>) -> Result<DQuat, Malformed> {
-    let start = reader.clone();
-    let left_out = reader.bits(2, "rotation")? as usize;
-    let mut steps = [0.0; 3];
-    for step in &mut steps {
-        *step = reader.bits(QUATERNION_BITS, "rotation")? as f64 - QUATERNION_OFFSET;
-    }
-    // The lowest code has no positive counterpart; nobody writes it.
-    let writable = steps.iter().all(|step| *step > -QUATERNION_OFFSET);
-    let rotation = writable.then(|| Packed { left_out, steps }.rotation());
-    rotation
-        .flatten()
-        .ok_or_else(|| start.error("rotation", Why::NotUnit))
 }

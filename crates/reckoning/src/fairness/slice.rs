@@ -214,7 +214,10 @@ mod tests {
                 spin: DVec3::new(0.3, 1.0, -0.2),
             };
             for secs in [-0.5, 0.0, 1.7] {
-                assert_eq!(position_by(&vector, secs), extrapolate_by(&vector, secs).position);
+                assert_eq!(
+                    position_by(&vector, secs),
+                    extrapolate_by(&vector, secs).position
+                );
             }
         }
     }

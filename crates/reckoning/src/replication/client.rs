@@ -8,6 +8,7 @@ use super::client_settings::{ClientConfig, ClientDatagramError, ClientEvent};
 use super::clock_sync::ClockSync;
 use super::dr_object::{DrObject, ObjectError, Timing};
 use super::events::EventError;
+use super::ghost_receiver::News;
 use super::ghost_view::GhostView;
 use super::handshake::{Connector, Progress};
 use super::link::Link;
@@ -59,12 +60,13 @@ impl Client {
         let token = self.link.as_ref().map(|link| link.connection.token());
         match datagram {
             Datagram::Packet { header, messages } => self.handle_packet(now, &header, messages),
-            Datagram::ClockReply { token: theirs, reply } if Some(theirs) == token => {
-                match self.clock.handle_reply(now, &reply) {
-                    true => Ok(()),
-                    false => Err(ClientDatagramError::Unexpected),
-                }
-            }
+            Datagram::ClockReply {
+                token: theirs,
+                reply,
+            } if Some(theirs) == token => match self.clock.handle_reply(now, &reply) {
+                true => Ok(()),
+                false => Err(ClientDatagramError::Unexpected),
+            },
             Datagram::Disconnect { token: theirs } if Some(theirs) == token => {
                 self.lose_connection();
                 Ok(())
@@ -240,9 +242,12 @@ impl Client {
     fn follow_connector(&mut self, now: SimTime) {
         match *self.connector.progress() {
             Progress::Connected { token, client } if self.link.is_none() && !self.closed => {
-                self.link = Some(Link::new(self.config.connection, token, now));
+                let max = self.config.max_ghosts;
+                self.link = Some(Link::new(self.config.connection, token, max, now));
                 let owned = std::mem::take(&mut self.owned);
-                owned.values().for_each(|object| self.introduce(now, object));
+                owned
+                    .values()
+                    .for_each(|object| self.introduce(now, object));
                 self.owned = owned;
                 let client = ClientId(client);
                 self.events.push_back(ClientEvent::Connected(client));
@@ -267,28 +272,29 @@ impl Client {
     ) -> Result<(), ClientDatagramError> {
         let link = self.link.as_mut();
         let link = link.ok_or(ClientDatagramError::Unexpected)?;
-        let others = link.handle_packet(now, header, messages)?;
+        let news = link.handle_packet(now, header, messages)?;
         while let Some(event) = link.events.poll_event() {
             self.events.push_back(ClientEvent::Called(event));
         }
         let delay = link.connection.round_trip().one_way();
-        for message in others {
-            match message {
-                Message::Ghost(update) => self.handle_update(now, &update, delay),
-                Message::Kill(entity) => self.handle_kill(entity),
-                // The server acknowledges nothing, sends no bare vectors; events were taken by the link.
-                Message::Ack(_) | Message::Vector { .. } | Message::Event(_) => {}
+        for news in news {
+            match news {
+                News::Update { update, afresh } => self.handle_update(now, &update, afresh, delay),
+                News::Killed(entity) => self.handle_kill(entity),
+                // Servers do not report; their vectors are their own business.
+                News::Report(_) => {}
             }
         }
         Ok(())
     }
 
-    fn handle_update(&mut self, now: SimTime, update: &GhostUpdate, delay: SimTime) {
+    fn handle_update(&mut self, now: SimTime, update: &GhostUpdate, afresh: bool, delay: SimTime) {
         if self.owned.contains_key(&update.entity) {
             return;
         }
         let time = self.vector_time(now);
-        let events = self.ghosts.handle_update(time, update, delay, &self.config);
+        let ghosts = &mut self.ghosts;
+        let events = ghosts.handle_update(time, update, afresh, delay, &self.config);
         self.events.extend(events);
         // In one-way-delay mode there is no common time to report.
         if let (Some((policy, vector)), true, Some(time), Some(link)) =

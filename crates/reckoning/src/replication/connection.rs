@@ -10,13 +10,13 @@
 //! A ◀─ acks: 19, ✗18, 17 ── B      A: 17 delivered, 18 lost, 19 delivered
 //! ```
 //!
-//! Packets are processed in the order of their numbers, with gaps: one that comes after a later one is dropped like a
-//! lost one. So "lost" is final at the first ack beyond it, no timers are involved, and what is above never sees old news
-//! after new. (Open TNL's `NetConnection`, digest §3.3.)
-//!
-//! The one exception to certainty: if over [`MAX_ACK_WINDOW`] packets in a row got no answer, the oldest fall out
-//! of the report and count as lost although they may have arrived. What is above must bear receiving something twice.
+//! A packet may arrive after later ones and is processed all the same, up to [`MAX_ACK_WINDOW`] packets late; each is processed once. What
+//! is above must cope with old news after new. A packet counts as lost when three later ones are known to have arrived and its own
+//! acknowledgement is overdue, judged by the round trips so far (or one later, and it is hopelessly overdue). After the last packet
+//! for a while, which no later one follows, an empty one asks. A lost packet may still arrive after that: "lost" means "perhaps not processed", "delivered" is certain. (Open TNL's `NetConnection`,
+//! digest §3.3, which drops what comes late; where every packet has its own delay that would be most of them.)
 
+use super::hearing::{Hearing, says_heard};
 use super::rate::{RateConfig, RateControl};
 use super::round_trip::RoundTrip;
 use crate::codec::{MAX_ACK_WINDOW, MAX_DATAGRAM, PacketAcks, PacketHeader, PacketWriter, Token};
@@ -33,7 +33,7 @@ pub struct PacketId(pub u64);
 pub enum Notice {
     /// The other side has processed it.
     Delivered(PacketId),
-    /// The other side never will.
+    /// The other side has probably not, and need not any more.
     Lost(PacketId),
 }
 
@@ -67,8 +67,8 @@ impl Default for ConnectionConfig {
 /// Why a packet was not processed; the connection is as before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Unprocessed {
-    /// It came again, or after a later one.
-    #[error("packet {0} is a duplicate or was overtaken")]
+    /// It came again, or far too late.
+    #[error("packet {0} is a duplicate or far too late")]
     Stale(u64),
     /// It belongs to another connection.
     #[error("wrong token")]
@@ -80,6 +80,10 @@ pub enum Unprocessed {
 
 /// Packets smaller than this are not worth their header: wait for more budget.
 const MIN_PACKET_BYTES: usize = 200;
+/// So many later packets must have arrived before a missing one counts as lost.
+const LATER_BEFORE_LOST: u64 = 3;
+/// How long a round trip is taken to be before the first was seen.
+const FIRST_PATIENCE: SimTime = SimTime(300_000_000);
 /// With the window full, a sign of life only this often.
 const PROBE_EVERY: SimTime = SimTime(250_000_000);
 
@@ -87,6 +91,8 @@ const PROBE_EVERY: SimTime = SimTime(250_000_000);
 struct Sent {
     id: PacketId,
     at: SimTime,
+    /// There is something in it.
+    carries: bool,
     /// The newest packet of the other side that this one reported.
     reports: u64,
 }
@@ -100,12 +106,10 @@ pub struct Connection {
     round_trip: RoundTrip,
     next: PacketId,
     in_flight: VecDeque<Sent>,
+    /// The newest of ours known to have arrived.
+    arrived: u64,
     sent_at: Option<SimTime>,
-    heard: u64,
-    heard_mask: u128,
-    heard_at: SimTime,
-    /// Up to here the other side knows what we heard.
-    told: u64,
+    hearing: Hearing,
     owes_ack: bool,
     notices: VecDeque<Notice>,
 }
@@ -120,11 +124,9 @@ impl Connection {
             round_trip: RoundTrip::default(),
             next: PacketId(1),
             in_flight: VecDeque::new(),
+            arrived: 0,
             sent_at: None,
-            heard: 0,
-            heard_mask: 0,
-            heard_at: now,
-            told: 0,
+            hearing: Hearing::new(now),
             owes_ack: false,
             notices: VecDeque::new(),
         }
@@ -140,7 +142,8 @@ impl Connection {
         let header = PacketHeader {
             token: self.token,
             number: self.next.0 as u16,
-            acks: self.acks(now),
+            answer: self.is_overdue(now),
+            acks: self.hearing.acks(now),
             time: time.map(|time| SimTime(time.0 / 1000 * 1000)),
         };
         Some((self.next, PacketWriter::new(&header, room)))
@@ -148,11 +151,13 @@ impl Connection {
 
     /// Completes a packet; the driver sends the bytes.
     pub fn finish(&mut self, now: SimTime, packet: PacketWriter) -> Vec<u8> {
+        let carries = packet.messages() > 0;
         let bytes = packet.finish();
         self.in_flight.push_back(Sent {
             id: self.next,
             at: now,
-            reports: self.heard,
+            carries,
+            reports: self.hearing.newest(),
         });
         self.next = PacketId(self.next.0 + 1);
         self.rate.spend(now, bytes.len());
@@ -166,8 +171,8 @@ impl Connection {
         if header.token != self.token {
             return Err(Unprocessed::WrongToken);
         }
-        let number = self.whole_number(header.number);
-        if number <= self.heard {
+        let number = self.hearing.whole_number(header.number);
+        if self.hearing.is_stale(number) {
             return Err(Unprocessed::Stale(number));
         }
         match header.acks {
@@ -176,41 +181,38 @@ impl Connection {
         }
     }
 
-    /// A packet arrived. Only if this succeeds may its contents be used. `empty`: it carries nothing, so it
-    /// needs no answer of its own.
+    /// A packet arrived. Only if this succeeds may its contents be used; the number tells old news from new. `empty`: it
+    /// carries nothing, so it needs no answer of its own.
     pub fn process(
         &mut self,
         now: SimTime,
         header: &PacketHeader,
         empty: bool,
-    ) -> Result<(), Unprocessed> {
+    ) -> Result<PacketId, Unprocessed> {
         self.check(header)?;
-        let number = self.whole_number(header.number);
-        let ahead = number - self.heard;
-        let shifted = |by: u64| self.heard_mask.checked_shl(by as u32).unwrap_or(0);
-        self.heard_mask = match ahead {
-            1..=127 if self.heard > 0 => shifted(ahead) | 1 << (ahead - 1),
-            128 if self.heard > 0 => 1 << 127,
-            _ => 0,
-        };
-        self.heard = number;
-        self.heard_at = now;
-        self.owes_ack |= !empty;
+        let number = self.hearing.whole_number(header.number);
+        if let Some(still_true) = self.hearing.hear(now, number) {
+            for sent in &mut self.in_flight {
+                sent.reports = sent.reports.min(still_true);
+            }
+        }
+        self.owes_ack |= !empty || header.answer;
         if let Some(acks) = &header.acks {
             self.take_acks(now, acks);
         }
-        Ok(())
+        Ok(PacketId(number))
     }
 
-    /// What became of packets sent earlier, in the order of their numbers.
+    /// What became of packets sent earlier.
     pub fn poll_event(&mut self) -> Option<Notice> {
         self.notices.pop_front()
     }
 
-    /// Must something be sent although there is nothing to say: an ack that is owed, or a sign of life?
+    /// Must something be sent although there is nothing to say: an ack that is owed, a sign of life, or a question what became of
+    /// the last packets?
     pub fn must_speak(&self, now: SimTime) -> bool {
         let silent = |at| now.since(at) >= self.config.keep_alive;
-        self.owes_ack || self.sent_at.is_none_or(silent)
+        self.owes_ack || self.sent_at.is_none_or(silent) || self.is_overdue(now)
     }
 
     /// When the next packet may leave.
@@ -223,15 +225,19 @@ impl Connection {
         spaced.max(self.rate.ready_at(self.max_bytes().min(MIN_PACKET_BYTES)))
     }
 
-    /// When a sign of life is due.
-    pub fn keep_alive_at(&self) -> SimTime {
-        self.sent_at
-            .map_or(SimTime::ZERO, |at| at + self.config.keep_alive)
+    /// When [`Self::must_speak`] becomes true, if nothing else happens.
+    pub fn must_speak_at(&self) -> SimTime {
+        let unknown = self.in_flight.iter().any(|sent| sent.carries);
+        let silence = match unknown {
+            true => self.patience().min(self.config.keep_alive),
+            false => self.config.keep_alive,
+        };
+        self.sent_at.map_or(SimTime::ZERO, |at| at + silence)
     }
 
     /// Has the other side been silent for too long?
     pub fn is_timed_out(&self, now: SimTime) -> bool {
-        now.since(self.heard_at) > self.config.timeout
+        now.since(self.hearing.at()) > self.config.timeout
     }
 
     /// The round trip and what follows from it.
@@ -253,27 +259,6 @@ impl Connection {
         self.config.max_packet_bytes.min(MAX_DATAGRAM)
     }
 
-    fn acks(&self, now: SimTime) -> Option<PacketAcks> {
-        if self.heard == 0 {
-            return None;
-        }
-        let untold = (self.heard - self.told).saturating_sub(1);
-        let depth = untold.min(MAX_ACK_WINDOW.into()) as u32;
-        Some(PacketAcks {
-            newest: self.heard as u16,
-            depth,
-            mask: self.heard_mask & ((1 << depth) - 1),
-            held: now.since(self.heard_at),
-        })
-    }
-
-    /// The number with these lowest bits that is nearest to the one expected next.
-    fn whole_number(&self, low: u16) -> u64 {
-        let expected = self.heard + 1;
-        let ahead = low.wrapping_sub(expected as u16) as i16;
-        expected.saturating_add_signed(ahead.into())
-    }
-
     /// The newest packet acknowledged; `None` if it was never sent.
     fn acked(&self, acks: &PacketAcks) -> Option<PacketId> {
         let newest_sent = self.next.0 - 1;
@@ -286,34 +271,55 @@ impl Connection {
         let Some(newest) = self.acked(acks) else {
             return;
         };
-        while let Some(sent) = self.in_flight.front().copied() {
-            if sent.id > newest {
-                break;
+        self.arrived = self.arrived.max(newest.0);
+        let patience = self.patience();
+        let mut settled = Vec::new();
+        self.in_flight.retain(|sent| {
+            let delivered = says_heard(acks, newest, sent.id);
+            let behind = self.arrived.saturating_sub(sent.id.0);
+            let age = now.since(sent.at);
+            let overdue = behind >= LATER_BEFORE_LOST && age > patience;
+            let hopeless = behind > 0 && age > patience + patience;
+            let lost = overdue || hopeless || behind > MAX_ACK_WINDOW.into();
+            if delivered || lost {
+                settled.push((*sent, delivered));
             }
-            self.in_flight.pop_front();
-            let delivered = is_delivered(newest.0 - sent.id.0, acks);
-            if sent.id == newest {
-                self.round_trip
-                    .handle_sample(now.since(sent.at).since(acks.held));
+            !delivered && !lost
+        });
+        for (sent, delivered) in settled {
+            if delivered && sent.id == newest {
+                let round_trip = now.since(sent.at).since(acks.held);
+                self.round_trip.handle_sample(round_trip);
             }
-            if delivered {
-                self.told = self.told.max(sent.reports);
-            }
-            self.rate.learn(now, !delivered);
-            self.notices.push_back(match delivered {
-                true => Notice::Delivered(sent.id),
-                false => Notice::Lost(sent.id),
-            });
+            self.settle(now, sent, delivered);
         }
     }
-}
 
-/// Was the packet this far before the newest processed?
-fn is_delivered(behind: u64, acks: &PacketAcks) -> bool {
-    match behind {
-        0 => true,
-        _ if behind > acks.depth.into() => false,
-        _ => acks.mask >> (behind - 1) & 1 == 1,
+    fn settle(&mut self, now: SimTime, sent: Sent, delivered: bool) {
+        if delivered {
+            self.hearing.told(sent.reports);
+        }
+        self.rate.learn(now, !delivered);
+        self.notices.push_back(match delivered {
+            true => Notice::Delivered(sent.id),
+            false => Notice::Lost(sent.id),
+        });
+    }
+
+    /// Nothing was sent for a while, and what was sent last is not known to have arrived: no later packet will tell.
+    fn is_overdue(&self, now: SimTime) -> bool {
+        let silent = |at| now.since(at) >= self.patience();
+        self.sent_at.is_some_and(silent) && self.in_flight.iter().any(|sent| sent.carries)
+    }
+
+    /// After this long without an acknowledgement, one that later packets have is overdue.
+    fn patience(&self) -> SimTime {
+        let usual = match self.round_trip.samples() {
+            0 => FIRST_PATIENCE,
+            _ => self.round_trip.smoothed(),
+        };
+        let spread = self.round_trip.deviation();
+        usual + spread + spread + self.config.min_spacing
     }
 }
 

@@ -60,8 +60,14 @@ pub enum ObjectError {
 #[derive(Clone, Debug)]
 enum Side {
     Owner(Trigger),
-    /// The receiver, and the vector exactly as it came: passed on without loss.
-    Ghost(Receiver, Option<DrVector>),
+    Ghost(Box<Received>),
+}
+
+#[derive(Clone, Debug)]
+struct Received {
+    receiver: Receiver,
+    /// The vector exactly as it came: passed on without loss.
+    newest: Option<DrVector>,
 }
 
 /// A dead-reckoned object, at its owner or elsewhere.
@@ -82,8 +88,11 @@ impl DrObject {
 
     /// An object that moves elsewhere.
     pub fn ghost(id: BodyId) -> Self {
-        let receiver = Receiver::new(id, ClockMode::Global);
-        Self::with_side(id, Side::Ghost(receiver, None))
+        let received = Received {
+            receiver: Receiver::new(id, ClockMode::Global),
+            newest: None,
+        };
+        Self::with_side(id, Side::Ghost(Box::new(received)))
     }
 
     fn with_side(id: BodyId, side: Side) -> Self {
@@ -129,7 +138,7 @@ impl DrObject {
     pub fn thresholds(&self) -> Option<&Thresholds> {
         match &self.side {
             Side::Owner(trigger) => Some(trigger.thresholds()),
-            Side::Ghost(..) => None,
+            Side::Ghost(_) => None,
         }
     }
 
@@ -137,7 +146,7 @@ impl DrObject {
     pub fn set_thresholds(&mut self, thresholds: Thresholds) -> Result<(), ObjectError> {
         match &mut self.side {
             Side::Owner(trigger) => trigger.set_thresholds(thresholds),
-            Side::Ghost(..) => return Err(ObjectError::NotOwned(self.id)),
+            Side::Ghost(_) => return Err(ObjectError::NotOwned(self.id)),
         }
         Ok(())
     }
@@ -169,15 +178,15 @@ impl DrObject {
         vector: &DrVector,
         delay: Option<SimTime>,
     ) -> Result<(), Rejected> {
-        let Side::Ghost(receiver, newest) = &mut self.side else {
+        let Side::Ghost(ghost) = &mut self.side else {
             return Err(Rejected::OtherEntity(vector.entity));
         };
-        receiver.set_mode(match delay {
+        ghost.receiver.set_mode(match delay {
             Some(delay) => ClockMode::OneWay { delay },
             None => ClockMode::Global,
         });
-        receiver.receive(now, vector)?;
-        *newest = Some(*vector);
+        ghost.receiver.receive(now, vector)?;
+        ghost.newest = Some(*vector);
         Ok(())
     }
 
@@ -186,7 +195,7 @@ impl DrObject {
     pub fn place(&self, now: SimTime) -> Option<Placed> {
         match &self.side {
             Side::Owner(trigger) => Some(self.model.extrapolate(trigger.last()?, now)),
-            Side::Ghost(receiver, _) => receiver.place_with(self.model.as_ref(), now),
+            Side::Ghost(ghost) => ghost.receiver.place_with(self.model.as_ref(), now),
         }
     }
 
@@ -194,7 +203,7 @@ impl DrObject {
     pub fn vector(&self) -> Option<&DrVector> {
         match &self.side {
             Side::Owner(trigger) => trigger.last(),
-            Side::Ghost(_, newest) => newest.as_ref(),
+            Side::Ghost(ghost) => ghost.newest.as_ref(),
         }
     }
 

@@ -84,7 +84,11 @@ fn c3_a_change_of_speed_along_the_course_is_noticed() {
         moving([s, 0.0, 0.0], [if t < 0.5 { 10.0 } else { 0.0 }, 0.0, 0.0])
     };
     let generated = triggers(&mut object, 0.9, path);
-    assert_eq!(generated, [0.0, 0.52], "one frame after braking it is 0.2 m off");
+    assert_eq!(
+        generated,
+        [0.0, 0.52],
+        "one frame after braking it is 0.2 m off"
+    );
 }
 
 // C4: `lastSendTime` was set by time triggers only.
@@ -113,7 +117,10 @@ fn c5_thresholds_hold_and_spin_and_time_are_exported() {
         spin: DVec3::new(0.0, 2.0, 0.0),
         ..moving([1.0, 2.0, 3.0], [1.0, 0.0, 0.0])
     };
-    let vector = object.observe(ms(40.0), &state).unwrap().expect("the first");
+    let vector = object
+        .observe(ms(40.0), &state)
+        .unwrap()
+        .expect("the first");
     assert_eq!(vector.time, ms(40.0));
     assert_eq!(vector.spin, state.spin);
     let mut ghost = DrObject::ghost(BodyId(1));
@@ -135,7 +142,9 @@ fn c6_a_vector_that_was_lost_and_sent_again_is_as_right_as_one_in_time() {
     assert!((x - 9.0).abs() < 1e-9, "{x}");
     // The thesis's way: projected by the usual delay of 50 ms, it would be 8.5 m behind for ever.
     let mut projected = DrObject::ghost(BodyId(1));
-    projected.receive(ms(900.0), &vector, Some(ms(50.0))).unwrap();
+    projected
+        .receive(ms(900.0), &vector, Some(ms(50.0)))
+        .unwrap();
     let x = projected.place(ms(900.0)).expect("received").position.x;
     assert!((x - 0.5).abs() < 1e-9, "{x}");
 }
@@ -152,7 +161,9 @@ fn c7_without_time_stamps_waiting_in_the_server_costs_nothing() {
     let packed = server.vector_to_send(ms(340.0), Timing::OneWayDelay);
     let mut client = DrObject::ghost(BodyId(1));
     let delay = Some(ms(60.0));
-    client.receive(ms(400.0), &packed.expect("known"), delay).unwrap();
+    client
+        .receive(ms(400.0), &packed.expect("known"), delay)
+        .unwrap();
     let x = client.place(ms(500.0)).expect("received").position.x;
     assert!((x - 5.0).abs() < 1e-3, "DR-12: {x}");
 }
@@ -188,7 +199,11 @@ fn dr_46_what_the_owner_exports_is_exactly_what_others_read() {
     let mut out = BitWriter::new();
     write_vector(&mut out, &vector, SimTime::ZERO, true).unwrap();
     let bytes = out.into_bytes();
-    let read = read_vector(&mut BitReader::new(&bytes), SimTime::ZERO, &Limits::ANY_TIME);
+    let read = read_vector(
+        &mut BitReader::new(&bytes),
+        SimTime::ZERO,
+        &Limits::ANY_TIME,
+    );
     assert_eq!(read, Ok(vector));
     assert_eq!(owner.vector(), Some(&vector));
 }
@@ -216,7 +231,11 @@ fn dr_46_the_extrapolator_can_be_replaced() {
     let mut spring = object().with_model(Arc::new(Spring));
     let plain = triggers(&mut plain, 3.0, path).len();
     let spring_triggers = triggers(&mut spring, 3.0, path).len();
-    assert_eq!((spring_triggers, plain), (3, 6), "by time only; by distance too");
+    assert_eq!(
+        (spring_triggers, plain),
+        (3, 6),
+        "by time only; by distance too"
+    );
     let mut ghost = DrObject::ghost(BodyId(1)).with_model(Arc::new(Spring));
     let vector = *spring.vector().expect("exported");
     ghost.receive(ms(2_990.0), &vector, None).unwrap();
@@ -226,7 +245,9 @@ fn dr_46_the_extrapolator_can_be_replaced() {
 #[test]
 fn absurd_states_are_refused_and_leave_the_object_as_it_was() {
     let mut object = object();
-    object.observe(ms(0.0), &moving([0.0; 3], [0.0; 3])).unwrap();
+    object
+        .observe(ms(0.0), &moving([0.0; 3], [0.0; 3]))
+        .unwrap();
     let before = *object.vector().expect("the first");
     for bad in [f64::NAN, f64::INFINITY, 1e300] {
         let refused = object.observe(ms(20.0), &moving([bad, 0.0, 0.0], [0.0; 3]));
@@ -253,7 +274,11 @@ fn dr_47_application_state_has_bits_1_to_31() {
     let mut object = object();
     for bit in 1..32 {
         assert_eq!(object.set_state(bit, vec![bit]), Ok(StateBits(1 << bit)));
-        assert_eq!(object.set_state(bit, vec![bit]), Ok(StateBits::NONE), "the same");
+        assert_eq!(
+            object.set_state(bit, vec![bit]),
+            Ok(StateBits::NONE),
+            "the same"
+        );
     }
     assert_eq!(object.bits(), StateBits(u32::MAX - 1), "no vector yet");
     assert_eq!(object.set_state(0, vec![1]), Err(ObjectError::BadBit(0)));

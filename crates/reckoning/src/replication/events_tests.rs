@@ -8,6 +8,7 @@ fn packet(from: &mut EventChannel, number: u64, max_bytes: usize) -> Vec<Event> 
     let header = PacketHeader {
         token: Token(1),
         number: number as u16,
+        answer: false,
         acks: None,
         time: None,
     };

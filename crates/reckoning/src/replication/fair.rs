@@ -125,7 +125,10 @@ impl FairDistribution {
         while let Some(outgoing) = sender.poll_transmit() {
             debug_assert_eq!(outgoing.tag, PolicyTag(0), "one policy per entity");
             let client = ClientId(outgoing.to.0);
-            let slot = self.allotted.entry((client, entity)).or_insert(outgoing.vector);
+            let slot = self
+                .allotted
+                .entry((client, entity))
+                .or_insert(outgoing.vector);
             if outgoing.vector.seq > slot.seq {
                 *slot = outgoing.vector;
             }

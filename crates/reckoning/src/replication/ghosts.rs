@@ -80,6 +80,8 @@ enum Cargo {
 #[derive(Clone, Debug, Default)]
 pub struct GhostSender {
     ghosts: BTreeMap<BodyId, Ghost>,
+    /// How many lives were begun, of all objects: each has its own number.
+    lives: u32,
     /// Those with something to send.
     pending: BTreeSet<BodyId>,
     flights: VecDeque<(PacketId, SimTime, Vec<Carried>)>,
@@ -113,7 +115,8 @@ impl GhostSender {
         if ghost.phase == Phase::Leaving {
             ghost.phase = Phase::Announcing;
             ghost.class = class;
-            ghost.life = ghost.life.wrapping_add(1);
+            self.lives = self.lives.wrapping_add(1);
+            ghost.life = self.lives;
             ghost.under_way.clear();
             ghost.dirty = bits;
             ghost.dirty_since = now;
@@ -246,7 +249,7 @@ impl GhostSender {
         };
         update.introduction = announced.then_some(Introduction {
             class: ghost.class,
-            life: ghost.life as u8,
+            life: ghost.life as u16,
         });
         let sent = put_what_fits(packet, update)?;
         let carried = carried(Cargo::Update { announced });
@@ -281,16 +284,15 @@ impl GhostSender {
                 self.pending.insert(entity);
             }
             Cargo::Update { announced } => {
-                let lost = ghost.take_from_under_way(id);
+                let missing = ghost.take_from_under_way(id, delivered);
                 if ghost.phase == Phase::Leaving {
                     return;
                 }
-                if delivered {
-                    if announced {
-                        ghost.phase = Phase::Known;
-                    }
-                } else if !lost.is_empty() {
-                    ghost.mark(lost, sent_at);
+                if delivered && announced {
+                    ghost.phase = Phase::Known;
+                }
+                if !missing.is_empty() {
+                    ghost.mark(missing, sent_at);
                     self.pending.insert(entity);
                 }
             }
@@ -299,19 +301,21 @@ impl GhostSender {
 }
 
 impl Ghost {
-    /// The bits that only this packet carried: no later one has them.
-    fn take_from_under_way(&mut self, id: PacketId) -> StateBits {
-        let mut only_here = StateBits::NONE;
-        let mut later = StateBits::NONE;
-        self.under_way.retain(|(packet, bits)| {
-            match packet.cmp(&id) {
-                std::cmp::Ordering::Equal => only_here = *bits,
-                std::cmp::Ordering::Greater => later = later.with(*bits),
-                std::cmp::Ordering::Less => {}
+    /// A packet's fate is known. Says which bits are missing over there because of it: those that it lost and no later one
+    /// carries. What arrived makes what earlier packets carried of the same bits old news.
+    fn take_from_under_way(&mut self, id: PacketId, delivered: bool) -> StateBits {
+        let Some(index) = self.under_way.iter().position(|(packet, _)| *packet == id) else {
+            return StateBits::NONE;
+        };
+        let (_, bits) = self.under_way.remove(index);
+        if delivered {
+            for (_, earlier) in &mut self.under_way[..index] {
+                *earlier = earlier.without(bits);
             }
-            *packet != id
-        });
-        only_here.without(later)
+            return StateBits::NONE;
+        }
+        let later = self.under_way[index..].iter();
+        later.fold(bits, |missing, (_, later)| missing.without(*later))
     }
 }
 

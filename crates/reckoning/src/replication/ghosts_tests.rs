@@ -1,5 +1,6 @@
 use super::*;
 use crate::codec::{Datagram, Limits, PacketHeader, Token};
+use crate::replication::ghost_receiver::{GhostReceiver, News};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -26,6 +27,7 @@ fn packet(ghosts: &mut GhostSender, objects: &Objects, number: u64, size: usize)
     let header = PacketHeader {
         token: Token(1),
         number: number as u16,
+        answer: false,
         acks: None,
         time: None,
     };
@@ -66,14 +68,27 @@ fn dr_48_an_object_is_introduced_until_it_is_known_to_have_arrived() {
     let mut ghosts = GhostSender::new();
     let objects = Objects::from([(BodyId(1), [0, 0])]);
     ghosts.enter(SimTime::ZERO, BodyId(1), 7, BOTH, 1.0);
-    assert_eq!(updates(&packet(&mut ghosts, &objects, 1, 1200)), [(1, 0b110, true)]);
+    assert_eq!(
+        updates(&packet(&mut ghosts, &objects, 1, 1200)),
+        [(1, 0b110, true)]
+    );
     assert!(!ghosts.wants_to_send());
     ghosts.mark(SimTime::ZERO, BodyId(1), StateBits(0b10));
-    assert_eq!(updates(&packet(&mut ghosts, &objects, 2, 1200)), [(1, 0b10, true)]);
+    assert_eq!(
+        updates(&packet(&mut ghosts, &objects, 2, 1200)),
+        [(1, 0b10, true)]
+    );
     ghosts.settle(PacketId(1), false);
-    assert_eq!(ghosts.dirty(BodyId(1)), StateBits(0b100), "the rest was sent again");
+    assert_eq!(
+        ghosts.dirty(BodyId(1)),
+        StateBits(0b100),
+        "the rest was sent again"
+    );
     ghosts.settle(PacketId(2), true);
-    assert_eq!(updates(&packet(&mut ghosts, &objects, 3, 1200)), [(1, 0b100, false)]);
+    assert_eq!(
+        updates(&packet(&mut ghosts, &objects, 3, 1200)),
+        [(1, 0b100, false)]
+    );
 }
 
 // DR-48, C6: most-recent state.
@@ -130,8 +145,14 @@ fn too_much_state_for_one_packet_goes_in_parts() {
     let mut ghosts = GhostSender::new();
     let objects = Objects::from([(BodyId(1), [3, 4])]);
     ghosts.enter(SimTime::ZERO, BodyId(1), 0, BOTH, 1.0);
-    assert_eq!(updates(&packet(&mut ghosts, &objects, 1, 50)), [(1, 0b010, true)]);
-    assert_eq!(updates(&packet(&mut ghosts, &objects, 2, 50)), [(1, 0b100, true)]);
+    assert_eq!(
+        updates(&packet(&mut ghosts, &objects, 1, 50)),
+        [(1, 0b010, true)]
+    );
+    assert_eq!(
+        updates(&packet(&mut ghosts, &objects, 2, 50)),
+        [(1, 0b100, true)]
+    );
     assert!(!ghosts.wants_to_send());
 }
 
@@ -139,9 +160,15 @@ fn too_much_state_for_one_packet_goes_in_parts() {
 fn what_leaves_is_killed_until_that_arrived_and_what_returns_is_new() {
     let (mut ghosts, objects) = known();
     ghosts.leave(BodyId(1));
-    assert_eq!(updates(&packet(&mut ghosts, &objects, 2, 1200)), [(1, 0, false)]);
+    assert_eq!(
+        updates(&packet(&mut ghosts, &objects, 2, 1200)),
+        [(1, 0, false)]
+    );
     ghosts.settle(PacketId(2), false);
-    assert_eq!(updates(&packet(&mut ghosts, &objects, 3, 1200)), [(1, 0, false)]);
+    assert_eq!(
+        updates(&packet(&mut ghosts, &objects, 3, 1200)),
+        [(1, 0, false)]
+    );
     // Back before the kill is confirmed: the confirmation must not remove it.
     ghosts.enter(SimTime::ZERO, BodyId(1), 0, BOTH, 1.0);
     ghosts.settle(PacketId(3), true);
@@ -155,16 +182,18 @@ fn what_leaves_is_killed_until_that_arrived_and_what_returns_is_new() {
     assert_eq!(ghosts.ghosts.len(), 0, "nothing is kept of what is gone");
 }
 
-/// Whatever is lost and whatever changes: once all is quiet, the other side has exactly what is in scope, in its last state.
+/// Whatever is lost or late and whatever changes: once all is quiet, the other side has exactly what is in scope, in its last
+/// state.
 #[test]
 fn dr_48_everything_converges_to_the_most_recent_state() {
     for seed in 0..20 {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
         let mut ghosts = GhostSender::new();
         let mut objects: Objects = (0..10).map(|id| (BodyId(id), [0, 0])).collect();
-        let mut there: BTreeMap<BodyId, (u8, [u8; 2])> = BTreeMap::new();
-        let mut fates = VecDeque::new();
-        for number in 1..=600_u64 {
+        let mut receiver = GhostReceiver::new(100);
+        let mut there: BTreeMap<BodyId, [u8; 2]> = BTreeMap::new();
+        let mut under_way = Vec::new();
+        for number in 1..=700_u64 {
             let now = SimTime::from_millis(number as f64 * 10.0);
             let id = BodyId(rng.random_range(0..10));
             match rng.random_range(0..4) {
@@ -177,39 +206,51 @@ fn dr_48_everything_converges_to_the_most_recent_state() {
                     ghosts.mark(now, id, StateBits(2 << bit));
                 }
             }
+            // Some are lost, some arrive up to ten packets late, and some of those were given up before.
             let messages = packet(&mut ghosts, &objects, number, 120);
-            let delivered = rng.random_bool(0.5);
-            fates.push_back((PacketId(number), delivered));
-            for message in messages.into_iter().filter(|_| delivered) {
-                receive(&mut there, message);
-            }
-            if fates.len() > 5 {
-                let (id, delivered) = fates.pop_front().expect("six");
-                ghosts.settle(id, delivered);
+            under_way.push((number + rng.random_range(0..10), number, messages));
+            let due = under_way.extract_if(.., |(arrival, ..)| *arrival <= number);
+            for (_, id, messages) in due.collect::<Vec<_>>() {
+                let id = PacketId(id);
+                let lost = rng.random_bool(0.4);
+                let given_up = rng.random_bool(0.2);
+                for message in messages.into_iter().filter(|_| !lost) {
+                    receive(&mut receiver, &mut there, id, message);
+                }
+                ghosts.settle(id, !lost && !given_up);
             }
         }
-        let shown: Vec<_> = there.iter().map(|(id, (_, values))| (*id, *values)).collect();
+        let shown: Vec<_> = there.into_iter().collect();
         let expected: Vec<_> = ghosts.in_scope().map(|id| (id, objects[&id])).collect();
         assert_eq!(shown, expected, "seed {seed}");
     }
 }
 
-fn receive(there: &mut BTreeMap<BodyId, (u8, [u8; 2])>, message: Message) {
-    match message {
-        Message::Kill(entity) => {
+fn receive(
+    receiver: &mut GhostReceiver,
+    there: &mut BTreeMap<BodyId, [u8; 2]>,
+    packet: PacketId,
+    message: Message,
+) {
+    let news = match message {
+        Message::Kill(entity) => receiver.kill(packet, entity),
+        Message::Ghost(update) => receiver.update(packet, update),
+        other => panic!("{other:?}"),
+    };
+    match news {
+        Some(News::Killed(entity)) => {
             there.remove(&entity);
         }
-        Message::Ghost(update) => {
-            if let Some(Introduction { life, .. }) = update.introduction
-                && there.get(&update.entity).is_none_or(|known| known.0 != life)
-            {
-                there.insert(update.entity, (life, [255; 2]));
+        Some(News::Update { update, afresh }) => {
+            if afresh {
+                there.insert(update.entity, [255; 2]);
             }
             let known = there.get_mut(&update.entity).expect("was introduced");
             for (bit, bytes) in update.state {
-                known.1[usize::from(bit) - 1] = bytes[0];
+                known[usize::from(bit) - 1] = bytes[0];
             }
         }
-        other => panic!("{other:?}"),
+        Some(News::Report(_)) => panic!("nobody reports here"),
+        None => {}
     }
 }

@@ -2,6 +2,7 @@
 
 use super::connection::{Connection, ConnectionConfig, Notice, Unprocessed};
 use super::events::{EventChannel, OutsideWindow};
+use super::ghost_receiver::{GhostReceiver, News};
 use super::ghosts::GhostSender;
 use super::reports::Reports;
 use crate::codec::{GhostUpdate, Message, PacketHeader, StateBits, Token};
@@ -28,45 +29,52 @@ pub struct Link {
     pub events: EventChannel,
     /// Our objects over there.
     pub ghosts: GhostSender,
+    /// Their objects here: which news of them is new.
+    receiver: GhostReceiver,
     /// Which of their vectors came when.
     pub reports: Reports,
 }
 
 impl Link {
-    /// A fresh link.
-    pub fn new(config: ConnectionConfig, token: Token, now: SimTime) -> Self {
+    /// A fresh link that takes in at most so many of the other side's objects.
+    pub fn new(config: ConnectionConfig, token: Token, max_objects: usize, now: SimTime) -> Self {
         Self {
             connection: Connection::new(config, token, now),
             events: EventChannel::new(),
             ghosts: GhostSender::new(),
+            receiver: GhostReceiver::new(max_objects),
             reports: Reports::new(),
         }
     }
 
-    /// A packet arrived. Its events are taken in; what concerns objects is handed back.
+    /// A packet arrived. Its events are taken in; what is news about objects is handed back.
     pub fn handle_packet(
         &mut self,
         now: SimTime,
         header: &PacketHeader,
         messages: Vec<Message>,
-    ) -> Result<Vec<Message>, LinkError> {
+    ) -> Result<Vec<News>, LinkError> {
         self.connection.check(header)?;
         for message in &messages {
             if let Message::Event(event) = message {
                 self.events.check(event)?;
             }
         }
-        self.connection.process(now, header, messages.is_empty())?;
+        let id = self.connection.process(now, header, messages.is_empty())?;
         self.settle();
-        let mut others = Vec::new();
+        let mut news = Vec::new();
         for message in messages {
             match message {
                 // Checked above; taking in one event never narrows the window for the next.
                 Message::Event(event) => self.events.receive(event)?,
-                other => others.push(other),
+                Message::Ghost(update) => news.extend(self.receiver.update(id, update)),
+                Message::Kill(entity) => news.extend(self.receiver.kill(id, entity)),
+                Message::Ack(report) => news.push(News::Report(report)),
+                // For streams without ghosts; here nobody has an object for it.
+                Message::Vector { .. } => {}
             }
         }
-        Ok(others)
+        Ok(news)
     }
 
     /// The next packet, if there is something to say and the budget allows it.
@@ -94,7 +102,9 @@ impl Link {
         if self.wants_to_send() || self.connection.must_speak(now) {
             return self.connection.ready_at();
         }
-        self.connection.keep_alive_at()
+        self.connection
+            .must_speak_at()
+            .max(self.connection.ready_at())
     }
 
     fn wants_to_send(&self) -> bool {

@@ -5,7 +5,7 @@ use super::fair::FairDistribution;
 use super::link::Link;
 use super::scope::{ClientId, Scope, Viewer};
 use crate::DrVector;
-use crate::codec::{GhostUpdate, Introduction, StateBits};
+use crate::codec::{GhostUpdate, StateBits};
 use crate::fairness::PolicyTag;
 use crate::motion::{Rejected, TrueState};
 use domain::{BodyId, SimTime};
@@ -29,24 +29,11 @@ pub enum NewsError {
     Rejected(#[from] Rejected),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Relayed {
     object: DrObject,
     /// `None`: the server itself.
     owner: Option<ClientId>,
-    /// From its introduction.
-    life: u8,
-}
-
-/// What an update changed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct News {
-    /// The object is new, or another one under an old id.
-    pub(super) afresh: bool,
-    /// Which state changed.
-    pub(super) changed: StateBits,
-    /// The new vector.
-    pub(super) vector: Option<DrVector>,
 }
 
 /// All objects of a server.
@@ -90,15 +77,8 @@ impl Relay {
         if self.objects.contains_key(&id) {
             return Err(ObjectError::Exists(id));
         }
-        let (owner, life) = (None, 0);
-        self.objects.insert(
-            id,
-            Relayed {
-                object,
-                owner,
-                life,
-            },
-        );
+        let owner = None;
+        self.objects.insert(id, Relayed { object, owner });
         Ok(())
     }
 
@@ -131,7 +111,11 @@ impl Relay {
 
     pub(super) fn owned_by(&self, client: ClientId) -> Vec<BodyId> {
         let theirs = |(_, relayed): &(&BodyId, &Relayed)| relayed.owner == Some(client);
-        self.objects.iter().filter(theirs).map(|(id, _)| *id).collect()
+        self.objects
+            .iter()
+            .filter(theirs)
+            .map(|(id, _)| *id)
+            .collect()
     }
 
     pub(super) fn is_owned_by(&self, id: BodyId, client: ClientId) -> bool {
@@ -139,49 +123,36 @@ impl Relay {
         relayed.is_some_and(|relayed| relayed.owner == Some(client))
     }
 
-    /// A client's news about an object of its own.
+    /// A client's news about an object of its own, which is perhaps new or another one under an old id (`afresh`). Says which
+    /// bits changed.
     pub(super) fn handle_update(
         &mut self,
         now: SimTime,
         from: ClientId,
         update: &GhostUpdate,
+        afresh: bool,
         delay: SimTime,
         max_owned: usize,
-    ) -> Result<News, NewsError> {
+    ) -> Result<StateBits, NewsError> {
         let id = update.entity;
         let known = self.objects.get(&id);
-        let life = update.introduction.map(|new| new.life);
-        let mut afresh = false;
-        let same = |known: &Relayed| life.is_none_or(|life| life == known.life);
-        let mut relayed = match (known, update.introduction) {
+        let mut object = match (known, update.introduction) {
             (Some(known), _) if known.owner != Some(from) => return Err(NewsError::NotYours(id)),
-            (Some(known), _) if same(known) => known.clone(),
+            (Some(known), _) if !afresh => known.object.clone(),
             (None, Some(_)) if self.owned_by(from).len() >= max_owned => {
                 return Err(NewsError::TooMany(id));
             }
-            (_, Some(Introduction { class, life })) => {
-                afresh = true;
-                Relayed {
-                    object: DrObject::ghost(id).with_class(class),
-                    owner: Some(from),
-                    life,
-                }
-            }
+            (_, Some(new)) => DrObject::ghost(id).with_class(new.class),
             (_, None) => return Err(NewsError::Unknown(id)),
         };
         // On a copy, so that a vector that is refused leaves no trace of the rest either.
-        let changed = apply(&mut relayed.object, now, update, delay)?;
-        let vector = relayed.object.vector().copied();
+        let changed = apply(&mut object, now, update, delay)?;
         if afresh {
-            // Perhaps another thing under an old id.
             self.remove(id);
         }
-        self.objects.insert(id, relayed);
-        Ok(News {
-            afresh,
-            changed,
-            vector: vector.filter(|_| changed.contains(StateBits::VECTOR)),
-        })
+        let owner = Some(from);
+        self.objects.insert(id, Relayed { object, owner });
+        Ok(changed)
     }
 
     /// Who of these links is to be told of a new vector? Marks it there.
@@ -193,7 +164,10 @@ impl Relay {
     ) {
         let chosen = self.fair.as_mut().map(|fair| fair.trigger(now, vector));
         for (client, link) in links {
-            if chosen.as_ref().is_none_or(|chosen| chosen.contains(&client)) {
+            if chosen
+                .as_ref()
+                .is_none_or(|chosen| chosen.contains(&client))
+            {
                 link.ghosts.mark(now, vector.entity, StateBits::VECTOR);
             }
         }
@@ -218,7 +192,7 @@ impl Relay {
             .filter(|id| !self.objects.contains_key(id))
             .collect();
         gone.into_iter().for_each(|id| link.ghosts.leave(id));
-        for (id, Relayed { object, owner, .. }) in &self.objects {
+        for (id, Relayed { object, owner }) in &self.objects {
             let seen = link.ghosts.has(*id);
             let importance = match *owner == Some(client) {
                 true => None,
@@ -253,7 +227,10 @@ impl Relay {
     ) -> Option<GhostUpdate> {
         let object = self.get(id)?;
         let mut update = update_of(object, now, bits, self.timing)?;
-        let allotted = self.fair.as_ref().and_then(|fair| fair.allotted(client, id));
+        let allotted = self
+            .fair
+            .as_ref()
+            .and_then(|fair| fair.allotted(client, id));
         if let (Some((_, vector)), Some(allotted), Timing::Timestamped) =
             (&mut update.vector, allotted, self.timing)
         {

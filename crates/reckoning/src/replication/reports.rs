@@ -108,6 +108,7 @@ mod tests {
         let header = PacketHeader {
             token: Token(1),
             number: number as u16,
+            answer: false,
             acks: None,
             time: None,
         };
@@ -137,7 +138,11 @@ mod tests {
         assert_eq!(packet(&mut reports, 1), [at(1)]);
         assert!(!reports.wants_to_send());
         note(&mut reports, 2);
-        assert_eq!(packet(&mut reports, 2), [at(1), at(2)], "1 is not known yet");
+        assert_eq!(
+            packet(&mut reports, 2),
+            [at(1), at(2)],
+            "1 is not known yet"
+        );
         reports.settle(PacketId(1), true);
         reports.settle(PacketId(2), false);
         assert_eq!(packet(&mut reports, 3), [at(2)]);

@@ -1,9 +1,8 @@
 //! Who is connected: clients by number and by address.
 
-use super::connection::ConnectionConfig;
 use super::link::Link;
 use super::scope::ClientId;
-use super::server_settings::DatagramError;
+use super::server_settings::{DatagramError, ServerConfig};
 use crate::codec::Token;
 use domain::SimTime;
 use std::collections::BTreeMap;
@@ -75,11 +74,12 @@ impl Seats {
         address: SocketAddr,
         nonce: u64,
         token: Token,
-        config: ConnectionConfig,
+        config: &ServerConfig,
     ) -> ClientId {
         self.numbered += 1;
         let client = ClientId(self.numbered);
-        let link = Link::new(config, token, now);
+        // Twice as many objects as it may own, so that too many are noticed and refused with a reason.
+        let link = Link::new(config.connection, token, 2 * config.max_owned, now);
         let seat = Seat {
             address,
             nonce,
@@ -102,7 +102,10 @@ impl Seats {
         mut packet: impl FnMut(ClientId, &mut Link) -> Option<Vec<u8>>,
     ) -> Option<(SocketAddr, Vec<u8>)> {
         let last = self.served_last;
-        for range in [(Excluded(last), Unbounded), (Unbounded, Excluded(ClientId(last.0 + 1)))] {
+        for range in [
+            (Excluded(last), Unbounded),
+            (Unbounded, Excluded(ClientId(last.0 + 1))),
+        ] {
             for (client, seat) in self.seats.range_mut(range) {
                 if let Some(bytes) = packet(*client, &mut seat.link) {
                     self.served_last = *client;

@@ -6,6 +6,7 @@
 use super::dr_object::{DrObject, ObjectError, Timing};
 use super::events::EventError;
 use super::fair::FairDistribution;
+use super::ghost_receiver::News;
 use super::handshake::{Gatekeeper, Verdict};
 use super::link::Link;
 use super::relay::{NewsError, Relay};
@@ -14,8 +15,7 @@ use super::scope::ClientId;
 use super::seats::Seats;
 use super::server_settings::{DatagramError, ServerConfig, ServerEvent};
 use crate::codec::{
-    ClockReply, Datagram, GhostUpdate, Limits, Message, PacketHeader, RefusalReason, StateBits,
-    Token,
+    ClockReply, Datagram, Limits, Message, PacketHeader, RefusalReason, StateBits, Token,
 };
 use crate::fairness::Sender;
 use crate::motion::{Placed, TrueState};
@@ -138,7 +138,10 @@ impl Server {
 
     /// When to call [`Self::handle_tick`] and [`Self::poll_transmit`] again at the latest.
     pub fn next_wakeup(&self, now: SimTime) -> SimTime {
-        let links = self.seats.iter().map(|(_, seat)| seat.link.next_wakeup(now));
+        let links = self
+            .seats
+            .iter()
+            .map(|(_, seat)| seat.link.next_wakeup(now));
         links.min().unwrap_or(self.scope_due).min(self.scope_due)
     }
 
@@ -230,64 +233,62 @@ impl Server {
         let client = self.seats.find(from, header.token)?;
         let seat = self.seats.get_mut(client);
         let seat = seat.ok_or(DatagramError::Stranger(from))?;
-        let others = seat.link.handle_packet(now, header, messages)?;
+        let news = seat.link.handle_packet(now, header, messages)?;
         let delay = seat.link.connection.round_trip().one_way();
         while let Some(event) = seat.link.events.poll_event() {
             self.events.push_back(ServerEvent::Called { client, event });
         }
-        for message in others {
-            if let Err(error) = self.handle_message(now, client, message, delay) {
-                self.events.push_back(ServerEvent::Refused { client, error });
+        for news in news {
+            if let Err(error) = self.handle_news(now, client, news, delay) {
+                self.events
+                    .push_back(ServerEvent::Refused { client, error });
             }
         }
         Ok(())
     }
 
-    fn handle_message(
+    fn handle_news(
         &mut self,
         now: SimTime,
         client: ClientId,
-        message: Message,
+        news: News,
         delay: SimTime,
     ) -> Result<(), NewsError> {
-        match message {
-            Message::Ghost(update) => self.handle_update(now, client, &update, delay)?,
-            Message::Kill(id) if self.relay.is_owned_by(id, client) => {
+        match news {
+            News::Update { update, afresh } => {
+                let max = self.config.max_owned;
+                let relay = &mut self.relay;
+                let changed = relay.handle_update(now, client, &update, afresh, delay, max)?;
+                self.pass_on(now, update.entity, afresh, changed);
+            }
+            News::Killed(id) if self.relay.is_owned_by(id, client) => {
                 // It exists: its owner has just been asked for.
                 let _ = self.remove(id);
             }
-            Message::Kill(id) => return Err(NewsError::NotYours(id)),
-            Message::Ack(report) => {
+            News::Killed(id) => return Err(NewsError::NotYours(id)),
+            News::Report(report) => {
                 if let Some(fair) = self.relay.fair_mut() {
                     fair.ack(now, client, &report);
                 }
                 self.events.push_back(ServerEvent::Acked { client, report });
             }
-            // A bare vector has no object here; events were taken by the link.
-            Message::Vector { vector, .. } => return Err(NewsError::Unknown(vector.entity)),
-            Message::Event(_) => {}
         }
         Ok(())
     }
 
-    fn handle_update(
-        &mut self,
-        now: SimTime,
-        client: ClientId,
-        update: &GhostUpdate,
-        delay: SimTime,
-    ) -> Result<(), NewsError> {
-        let (id, max) = (update.entity, self.config.max_owned);
-        let news = self.relay.handle_update(now, client, update, delay, max)?;
-        if news.afresh {
+    fn pass_on(&mut self, now: SimTime, id: BodyId, afresh: bool, changed: StateBits) {
+        if afresh {
             self.leave_all(id);
             self.scope_due = SimTime::ZERO;
         }
-        self.mark_all(now, id, news.changed.without(StateBits::VECTOR));
-        if let Some(vector) = news.vector {
+        self.mark_all(now, id, changed.without(StateBits::VECTOR));
+        let vector = self
+            .relay
+            .get(id)
+            .and_then(|object| object.vector().copied());
+        if let (Some(vector), true) = (vector, changed.contains(StateBits::VECTOR)) {
             self.relay.distribute(now, &vector, self.seats.links());
         }
-        Ok(())
     }
 
     fn mark_all(&mut self, now: SimTime, id: BodyId, bits: StateBits) {
@@ -316,8 +317,7 @@ impl Server {
             let reason = RefusalReason::Full;
             return self.answer(from, &Datagram::Refused { nonce, reason });
         }
-        let config = self.config.connection;
-        let client = self.seats.add(now, from, nonce, token, config);
+        let client = self.seats.add(now, from, nonce, token, &self.config);
         self.scope_due = SimTime::ZERO;
         self.events.push_back(ServerEvent::Joined { client, from });
         self.accept(from, nonce, token, client);

@@ -58,7 +58,12 @@ pub struct Town {
 }
 
 impl Town {
-    pub fn new(server: ServerConfig, client: &ClientConfig, clients: usize, weather: Weather) -> Self {
+    pub fn new(
+        server: ServerConfig,
+        client: &ClientConfig,
+        clients: usize,
+        weather: Weather,
+    ) -> Self {
         Self {
             server: Server::new(server, [7; 32]),
             clients: (0..clients)
@@ -104,7 +109,9 @@ impl Town {
     /// Tells an own object of a client where it is.
     pub fn observe(&mut self, client: usize, id: BodyId, state: &TrueState) {
         let now = self.local(client);
-        self.clients[client].observe(now, id, state).expect("a sane state");
+        self.clients[client]
+            .observe(now, id, state)
+            .expect("a sane state");
     }
 
     /// How far apart a client's picture of an object and the truth are.
@@ -152,7 +159,8 @@ impl Town {
                     Direction::Up(i) => Direction::Up(i),
                     Direction::Down(i) => Direction::Down(i),
                 };
-                self.under_way.insert((at, self.sent), (direction, bytes.clone()));
+                self.under_way
+                    .insert((at, self.sent), (direction, bytes.clone()));
             }
         }
     }
@@ -163,13 +171,21 @@ impl Town {
         for (direction, bytes) in arrived.into_values() {
             let refused = match direction {
                 Direction::Up(i) => {
-                    let result = self.server.handle_datagram(self.now, Self::address(i), &bytes);
-                    result.err().filter(|e| !is_stale_at_server(e)).map(|e| e.to_string())
+                    let result = self
+                        .server
+                        .handle_datagram(self.now, Self::address(i), &bytes);
+                    result
+                        .err()
+                        .filter(|e| !is_stale_at_server(e))
+                        .map(|e| e.to_string())
                 }
                 Direction::Down(i) => {
                     let now = self.local(i);
                     let result = self.clients[i].handle_datagram(now, &bytes);
-                    result.err().map(|e| e.to_string()).filter(|e| !e.contains("overtaken") && e != "not expected")
+                    result
+                        .err()
+                        .map(|e| e.to_string())
+                        .filter(|e| !e.contains("far too late") && e != "not expected")
                 }
             };
             self.refused.extend(refused);
@@ -177,7 +193,7 @@ impl Town {
     }
 }
 
-/// Duplicates and overtaken packets are normal in bad weather.
+/// Duplicates are normal in bad weather.
 fn is_stale_at_server(error: &DatagramError) -> bool {
-    error.to_string().contains("overtaken")
+    error.to_string().contains("far too late")
 }

@@ -70,10 +70,21 @@ impl Account {
             return;
         }
         let at = at.max(self.as_of);
-        self.error = self.add(self.error, self.placed.as_deref(), self.as_of, at, history, measure);
+        self.error = self.add(
+            self.error,
+            self.placed.as_deref(),
+            self.as_of,
+            at,
+            history,
+            measure,
+        );
         self.as_of = at;
         self.placed = Some(Arc::clone(vector));
-        if self.sent.as_ref().is_some_and(|(sent, _)| sent.seq <= vector.seq) {
+        if self
+            .sent
+            .as_ref()
+            .is_some_and(|(sent, _)| sent.seq <= vector.seq)
+        {
             self.sent = None;
         }
     }

@@ -66,7 +66,11 @@ impl<T> Calendar<T> {
         // The cursor's word is looked at twice: from the cursor on at first, as a whole at last.
         (0..=words).find_map(|step| {
             let word = (first + step) % words;
-            let mask = if step == 0 { !0 << (self.cursor % 64) } else { !0 };
+            let mask = if step == 0 {
+                !0 << (self.cursor % 64)
+            } else {
+                !0
+            };
             let bits = self.occupied[word] & mask;
             (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
         })

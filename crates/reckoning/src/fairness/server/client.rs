@@ -142,7 +142,9 @@ impl Client {
         };
         if let State::Parked(_) = pair.state {
             pair.state = State::Queued;
-            self.active_sum += self.pairs[index as usize].as_ref().map_or(0.0, |pair| pair.priority);
+            self.active_sum += self.pairs[index as usize]
+                .as_ref()
+                .map_or(0.0, |pair| pair.priority);
             self.calendar.insert(0, (index, serial));
         }
     }
@@ -167,6 +169,14 @@ impl Client {
         if pair.state == State::Queued {
             self.active_sum += change;
         }
+    }
+
+    /// The priorities that wait for bytes. Rounding must not make them nothing while there are some.
+    pub(super) fn waiting_priority(&self) -> f64 {
+        if self.calendar.len() == 0 {
+            return 0.0;
+        }
+        self.active_sum.max(1e-3 * self.mean_priority())
     }
 
     pub(super) fn mean_priority(&self) -> f64 {

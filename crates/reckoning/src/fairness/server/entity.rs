@@ -49,7 +49,9 @@ impl History {
 
     /// The vector in effect at `at`; the oldest known one if that is further back than is remembered.
     pub(super) fn in_effect(&self, at: SimTime) -> Option<&DrVector> {
-        self.vectors.get(self.index_at(at)).map(|(_, vector)| vector.as_ref())
+        self.vectors
+            .get(self.index_at(at))
+            .map(|(_, vector)| vector.as_ref())
     }
 
     /// From `from` to `to`, cut where the vector changes.
@@ -102,7 +104,12 @@ impl Entity {
     }
 
     /// Takes the next vector; remembers at most `depth`.
-    pub(super) fn push(&mut self, vector: DrVector, bytes: usize, depth: usize) -> Result<(), PathError> {
+    pub(super) fn push(
+        &mut self,
+        vector: DrVector,
+        bytes: usize,
+        depth: usize,
+    ) -> Result<(), PathError> {
         if !is_finite(&vector) {
             return Err(PathError::NotFinite(vector.seq));
         }

@@ -14,90 +14,19 @@
 //! The receiver's word is bounded: a vector cannot have arrived before it was sent, nor after the acknowledgement. Otherwise a client
 //! would report late receptions, seem to be worse off than all others, and be sent what was meant for them.
 
+mod estimate;
+mod types;
+mod validate;
+
+pub use types::{AckError, Damaged, Estimate, LedgerCounts, LedgerSettings};
+
 use super::acks::{ACK_PAIRS, Ack};
 use super::delay::{DelayEstimator, DelayModel};
-use super::exported::{ExportedPath, Measure, Walk, is_finite};
+use super::exported::{ExportedPath, Walk};
 use crate::vector::{DrVector, Seq};
 use domain::SimTime;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use thiserror::Error;
-
-/// How a ledger is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LedgerSettings {
-    /// How error is added up.
-    pub measure: Measure,
-    /// How far back a late acknowledgement still corrects the total (default 2 s). More costs memory.
-    pub window: SimTime,
-    /// A vector unacknowledged for this long is taken to have arrived as estimated (default 10 s), so that a silent receiver
-    /// does not make the sender remember everything. More than any round trip.
-    pub give_up: SimTime,
-    /// Whether reported times are clamped to what is possible (default true; false only to show what a liar would gain).
-    pub clamp: bool,
-    /// The longest delay a receiver is granted (default none). A client that withholds its acknowledgements looks slow; with this it
-    /// cannot look slower than the slowest client that is admitted.
-    pub admitted_delay: Option<SimTime>,
-}
-
-impl Default for LedgerSettings {
-    fn default() -> Self {
-        Self {
-            measure: Measure::default(),
-            window: SimTime::from_secs(2.0),
-            give_up: SimTime::from_secs(10.0),
-            clamp: true,
-            admitted_delay: None,
-        }
-    }
-}
-
-/// Why an acknowledgement was refused. Nothing changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum AckError {
-    /// It has more pairs than one may have.
-    #[error("{0} receptions in one acknowledgement")]
-    TooMany(usize),
-    /// It names a vector newer than all sent to this receiver.
-    #[error("vector {} was never sent", .0.0)]
-    NeverSent(Seq),
-}
-
-/// Why a ledger from another server was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the ledger is damaged: {0}")]
-pub struct Damaged(&'static str);
-
-/// The export error of one receiver at one instant, in unit · s.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Estimate {
-    /// Known from feedback.
-    pub cee: f64,
-    /// Estimated for the time since.
-    pub eee: f64,
-}
-
-impl Estimate {
-    /// The accumulated export error: comparable between receivers, since for all of them it ends now.
-    pub fn aee(&self) -> f64 {
-        self.cee + self.eee
-    }
-}
-
-/// What happened to vectors and acknowledgements of one receiver.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LedgerCounts {
-    /// Vectors sent.
-    pub sent: u64,
-    /// Of those, how many are known to have arrived.
-    pub acked: u64,
-    /// Acknowledgements for a time further back than the window; they changed nothing.
-    pub late: u64,
-    /// Vectors whose arrival was assumed after [`LedgerSettings::give_up`].
-    pub assumed: u64,
-    /// Reported times that were not possible.
-    pub clamped: u64,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Checkpoint {
@@ -307,98 +236,6 @@ impl Ledger {
         [checkpoint, sent].into_iter().flatten().min()
     }
 
-    /// CEE and EEE now (DR-19).
-    pub fn estimate(&self, exported: &ExportedPath, now: SimTime, model: DelayModel) -> Estimate {
-        let measure = &self.settings.measure;
-        let (known, at) = match self.checkpoints.back() {
-            Some(newest) => (newest.cee, newest.at),
-            None => (self.seed, self.joined),
-        };
-        let cee = measure.faded(known, now.since(at).as_secs());
-        let aee = self
-            .walk_to(exported, now, model)
-            .until(exported, now, measure);
-        Estimate {
-            cee,
-            eee: aee - cee,
-        }
-    }
-
-    /// The path the receiver is believed to have followed, up to `now`.
-    fn walk_to(&self, exported: &ExportedPath, now: SimTime, model: DelayModel) -> Walk {
-        let mut walk = match self.checkpoints.len().checked_sub(1) {
-            Some(newest) => self.walk_from(newest),
-            None => Walk::new(self.seed, self.joined, None),
-        };
-        for (at, vector) in self.assumed(exported, model) {
-            if at > now {
-                break;
-            }
-            walk.receive(exported, at, vector, &self.settings.measure);
-        }
-        walk
-    }
-
-    /// When the open vectors should arrive.
-    fn assumed<'a>(
-        &'a self,
-        exported: &'a ExportedPath,
-        model: DelayModel,
-    ) -> impl Iterator<Item = (SimTime, &'a DrVector)> {
-        let delay = self.delays.delay(model);
-        let open = self.sent.iter();
-        open.filter_map(move |sent| Some((later(sent.at, delay), exported.get(sent.seq)?)))
-    }
-
-    /// The error that will come between `now` and `until` if nothing more is sent and nothing more is generated. With
-    /// `in_flight` the open vectors arrive on their way; without it the receiver stays with what it uses now.
-    pub fn error_ahead(
-        &self,
-        exported: &ExportedPath,
-        now: SimTime,
-        until: SimTime,
-        model: DelayModel,
-        in_flight: bool,
-    ) -> f64 {
-        let in_use = self.walk_to(exported, now, model).following().copied();
-        let mut ahead = Walk::new(0.0, now, in_use);
-        if in_flight {
-            for (at, vector) in self.assumed(exported, model) {
-                if at > now && at < until {
-                    ahead.receive(exported, at, vector, &self.settings.measure);
-                }
-            }
-        }
-        ahead.until(exported, until, &self.settings.measure)
-    }
-
-    /// The error since the vector now in use was *generated*: the wait for it is part of it (digest §7 A9, the text's definition).
-    pub fn error_since_generation(
-        &self,
-        exported: &ExportedPath,
-        now: SimTime,
-        model: DelayModel,
-    ) -> f64 {
-        let walk = self.walk_to(exported, now, model);
-        let Some(generated) = walk.following().map(|vector| vector.time.min(now)) else {
-            return 0.0;
-        };
-        let measure = &self.settings.measure;
-        let known = self
-            .checkpoints
-            .partition_point(|known| known.at <= generated);
-        let before = match known.checked_sub(1) {
-            Some(last) if last + 1 == self.checkpoints.len() => {
-                self.walk_to(exported, generated, model)
-            }
-            Some(index) => self.walk_from(index),
-            None => Walk::new(self.seed, self.joined.min(generated), None),
-        };
-        let before = before.until(exported, generated, measure);
-        let before = measure.faded(before, now.since(generated).as_secs());
-        (walk.until(exported, now, measure) - before).max(0.0)
-    }
-
     /// Until when the total is exact: the reception of the newest acknowledged vector.
     pub fn exact_until(&self) -> Option<SimTime> {
         self.checkpoints.back().map(|known| known.at)
@@ -453,39 +290,9 @@ impl Ledger {
     pub fn memory(&self) -> usize {
         self.checkpoints.len() + self.sent.len()
     }
-
-    /// Checks a ledger that came from another server before it is used here.
-    pub fn validated(self) -> Result<Self, Damaged> {
-        let ascending = |points: &VecDeque<Checkpoint>| {
-            let mut pairs = points.iter().zip(points.iter().skip(1));
-            pairs.all(|(a, b)| a.at <= b.at && a.vector.seq <= b.vector.seq)
-        };
-        let sound = |known: &Checkpoint| is_finite(&known.vector) && is_error(known.cee);
-        if !is_error(self.seed) || !self.checkpoints.iter().all(sound) {
-            Err(Damaged("an error or a vector that is no number"))
-        } else if !ascending(&self.checkpoints) {
-            Err(Damaged("receptions out of order"))
-        } else if self.sent.iter().any(|sent| sent.seq > self.newest_sent) {
-            Err(Damaged("an open vector that was never sent"))
-        } else if !self.delays.is_sane() || !half_life_is_sane(&self.settings.measure) {
-            Err(Damaged("a delay or half-life that is no time"))
-        } else {
-            Ok(self)
-        }
-    }
 }
 
 /// Times here may come from outside, so a sum must not overflow.
 fn later(at: SimTime, by: SimTime) -> SimTime {
     SimTime(at.0.saturating_add(by.0))
-}
-
-fn is_error(error: f64) -> bool {
-    error.is_finite() && error >= 0.0
-}
-
-fn half_life_is_sane(measure: &Measure) -> bool {
-    measure
-        .half_life_secs
-        .is_none_or(|secs| secs.is_finite() && secs > 0.0)
 }
