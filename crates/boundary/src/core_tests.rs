@@ -232,3 +232,38 @@ fn regions_too_small_for_the_auras_are_refused() {
         Boundary::new(RegionId(0), map, BoundaryConfig::default(), false).expect_err("small");
     assert!(error.to_string().contains("4.0 m"), "{error}");
 }
+
+/// AP-2, I3: a body that has been handed over to us and waits for its tick is in no world and has no aura; a spawn must not be born onto it.
+#[test]
+fn a_spawn_beside_a_waiting_arrival_is_announced() {
+    let mut pair = Pair::new(BoundaryConfig::default());
+    let offer = wire::Offer {
+        handover: wire::HandoverNumber(1),
+        tick: Tick(5),
+        cause: HandoverCause::BoundaryTraversal,
+        members: vec![wire::Member {
+            epoch: Epoch(1),
+            projecting_since: None,
+        }],
+        cluster: Cluster {
+            bodies: vec![body(7, -50.0)],
+            ..Cluster::default()
+        },
+        unborn: Vec::new(),
+        told: Vec::new(),
+    };
+    let (far, near) = (body(8, -70.0), body(9, -50.5));
+    assert!(
+        pair.sides[0].0.announce(pair.tick, &near),
+        "nothing is there yet"
+    );
+    pair.deliver(1, RegionId(0), vec![Message::Offer(Box::new(offer))]);
+    let boundary = &mut pair.sides[0].0;
+    assert_eq!(boundary.waiting().count(), 1);
+    assert!(boundary.announce(pair.tick, &far));
+    assert!(!boundary.announce(pair.tick, &near));
+    assert!(
+        boundary.take_births(pair.tick + 30).is_empty(),
+        "still waiting"
+    );
+}

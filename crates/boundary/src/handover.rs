@@ -161,6 +161,21 @@ impl HandoverLedger {
         (!offer.cluster.bodies.is_empty() || !offer.unborn.is_empty()).then_some(offer)
     }
 
+    /// What of an offer that we have taken is still ours to carry out: not what has a newer owner.
+    pub fn without_outdated(&self, offer: Offer) -> Option<Offer> {
+        let is_current =
+            |id: BodyId, epoch: Epoch| self.known(id).is_none_or(|known| known <= epoch);
+        let current = ownerships(&offer).filter(|(id, epoch)| is_current(*id, *epoch));
+        let current: BTreeSet<BodyId> = current.map(|(id, _)| id).collect();
+        let born = offer.cluster.bodies.iter().map(|body| body.id);
+        let keep = born.filter(|id| current.contains(id)).collect();
+        let mut offer = keep_members(offer, &keep);
+        offer
+            .unborn
+            .retain(|unborn| current.contains(&unborn.body.id));
+        (!offer.cluster.bodies.is_empty() || !offer.unborn.is_empty()).then_some(offer)
+    }
+
     /// The sender knows that we have it.
     pub fn released(&mut self, from: RegionId, number: HandoverNumber) {
         if let Some(incoming) = self.incoming.get_mut(&from) {
@@ -335,6 +350,27 @@ mod tests {
         assert_eq!(fresh.cluster.bodies.len(), 1);
         assert_eq!(fresh.cluster.bodies[0].id, BodyId(8));
         assert_eq!(fresh.members.len(), 1);
+    }
+
+    /// I2: a waiting arrival of which one member has a newer owner brings the others all the same, born or not.
+    #[test]
+    fn a_waiting_cluster_survives_the_loss_of_a_member() {
+        let mut ledger = HandoverLedger::new(true);
+        let mut waiting = offer(1, &[(7, 1), (8, 1)]);
+        waiting.unborn.push(wire::Unborn {
+            body: waiting.cluster.bodies[0].clone(),
+            since: Tick(9),
+            epoch: Epoch(1),
+        });
+        waiting.unborn[0].body.id = BodyId(9);
+        let waiting = ledger.receive(HERE, waiting).expect("news");
+        ledger.learn(BodyId(7), Epoch(2));
+        let left = ledger.without_outdated(waiting.clone()).expect("8 and 9");
+        assert_eq!(left.cluster.bodies[0].id, BodyId(8));
+        assert_eq!((left.members.len(), left.unborn.len()), (1, 1));
+        ledger.learn(BodyId(8), Epoch(2));
+        ledger.learn(BodyId(9), Epoch(2));
+        assert_eq!(ledger.without_outdated(waiting), None);
     }
 
     /// Design §4: what was handed over is kept until the receiver's snapshot covers it.

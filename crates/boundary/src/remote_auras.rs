@@ -218,6 +218,7 @@ pub struct AuraIndex<'a> {
     widest_m: f64,
     cell_m: f64,
     boxes: Vec<Bounds>,
+    fallen_silent: u64,
 }
 
 struct Placed<'a> {
@@ -237,7 +238,11 @@ impl<'a> AuraIndex<'a> {
     ) -> Self {
         let mut auras = Vec::with_capacity(remote.len());
         let mut widest_m = 1.0_f64;
+        let mut fallen_silent = 0;
+        let first_overdue = geometry.max_age_ticks + 1;
         for (body, aura) in remote.iter() {
+            let is_awake = aura.growth > 0.0 && aura.provisional_until.is_none();
+            fallen_silent += u64::from(is_awake && now.since(aura.tick) == first_overdue);
             let radius = aura.full_radius(geometry, now);
             if space.distance_squared(aura.centre.x, aura.centre.z) <= radius * radius {
                 widest_m = widest_m.max(radius);
@@ -257,6 +262,7 @@ impl<'a> AuraIndex<'a> {
             widest_m,
             cell_m,
             boxes: Vec::new(),
+            fallen_silent,
         };
         index.boxes = index.gather_boxes();
         index
@@ -276,6 +282,12 @@ impl<'a> AuraIndex<'a> {
             .chunk_by(|a, b| a.cell == b.cell)
             .filter_map(|neighbours| neighbours.iter().map(bounds).reduce(Bounds::union))
             .collect()
+    }
+
+    /// How many auras of moving bodies have had no news for one tick longer than the tolerances allow. Whoever asks at every
+    /// tick counts each silence once.
+    pub fn fallen_silent(&self) -> u64 {
+        self.fallen_silent
     }
 
     /// Boxes that together hold every aura: what lies outside all of them touches none.
@@ -408,6 +420,23 @@ mod tests {
         assert_eq!(auras.len(), 1);
         auras.expire(Tick(21));
         assert!(auras.is_empty());
+    }
+
+    /// AP-4: a moving body of which nothing is heard for longer than the tolerances allow is noticed, once; a sleeper may be silent.
+    #[test]
+    fn silence_is_noticed_once() {
+        let geometry = AuraGeometry::of(&BoundaryConfig::default());
+        let mut auras = RemoteAuras::default();
+        let mut moving = upsert(7, 1, 10, 0.0);
+        moving.growth = 0.5;
+        auras.upsert(RegionId(1), &moving);
+        auras.upsert(RegionId(1), &upsert(8, 1, 10, 0.0));
+        let silent = |tick| {
+            let index = AuraIndex::build(&auras, &geometry, Tick(tick), &Rect::EVERYWHERE);
+            index.fallen_silent()
+        };
+        assert_eq!((10..60).map(silent).sum::<u64>(), 1);
+        assert_eq!(silent(10 + geometry.max_age_ticks), 0, "still in time");
     }
 
     #[test]

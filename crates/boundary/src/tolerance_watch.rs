@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct ExceededTolerances {
     /// Bodies near a boundary that became faster than the tolerance.
     pub speed: u64,
-    /// Envelopes that took longer than the tolerance.
+    /// Envelopes that took longer than the tolerance, and moving bodies' auras that had no news for longer.
     pub latency: u64,
     /// Frames that took longer than the tolerance.
     pub frame: u64,
@@ -39,6 +39,11 @@ impl ToleranceWatch {
         if now.since(sent_at).as_secs() > tolerances.latency_secs + ROUNDING_SECS {
             self.exceeded.latency += 1;
         }
+    }
+
+    /// So many auras have fallen silent: what should have come by now has not.
+    pub fn silence(&mut self, auras: u64) {
+        self.exceeded.latency += auras;
     }
 
     /// A body near a boundary has this speed; `was_too_fast` is its last verdict. Counts the moment it becomes too fast.

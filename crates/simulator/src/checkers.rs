@@ -6,14 +6,16 @@
 //!                             ├─► no_body_lost            I2
 //!                             ├─► no_cross_owner_overlap  I3   (also shows what F1 is about)
 //!                             ├─► epochs                  I4
-//!                             ├─► whole_clusters          I5
+//!                             ├─► whole_clusters          I5   (joints, and all that left arrives)
+//!                             ├─► no_contact_cut          I5   (what touches leaves together)
 //!                             ├─► no_orphan_aura          I6
 //!                             ├─► stepped_once            I8
 //!                             ├─► late_collisions         F2, F3
 //!                             └─► thrash                  F9: counted, no error
 //! ```
 //!
-//! (I7, the same bits again, is tested by comparing state hashes of two runs.)
+//! (I7, the same bits again, needs two runs: the soak makes some of its runs twice and compares their digests of all ticks, and
+//! `tests/determinism.rs` does so for built-in scenes.)
 //!
 //! Checkers do not ask regions what they believe. What goes wrong inside a known disturbance and is explained by it is
 //! counted apart; a lost or doubled body is never explained.
@@ -23,6 +25,7 @@ mod findings;
 mod late_collisions;
 mod ledger;
 mod no_body_lost;
+mod no_contact_cut;
 mod no_cross_owner_overlap;
 mod no_orphan_aura;
 mod recent;
@@ -68,6 +71,7 @@ pub struct Checkers {
     no_cross_owner_overlap: no_cross_owner_overlap::NoCrossOwnerOverlap,
     epochs: epochs::Epochs,
     whole_clusters: whole_clusters::WholeClusters,
+    no_contact_cut: no_contact_cut::NoContactCut,
     no_orphan_aura: no_orphan_aura::NoOrphanAura,
     stepped_once: stepped_once::SteppedOnce,
     late_collisions: late_collisions::LateCollisions,
@@ -142,6 +146,7 @@ impl Checkers {
             ),
             epochs: epochs::Epochs,
             whole_clusters: whole_clusters::WholeClusters::new(&config.assemblies),
+            no_contact_cut: no_contact_cut::NoContactCut::default(),
             no_orphan_aura: no_orphan_aura::NoOrphanAura,
             stepped_once: stepped_once::SteppedOnce::new(config.frozen_in_flight),
             late_collisions: late_collisions::LateCollisions::new(config.step),
@@ -199,11 +204,12 @@ impl Checkers {
             roll: &self.roll,
             recent: &self.recent,
         };
-        let checkers: [&mut dyn Checker; 9] = [
+        let checkers: [&mut dyn Checker; 10] = [
             &mut self.single_owner,
             &mut self.no_body_lost,
             &mut self.epochs,
             &mut self.whole_clusters,
+            &mut self.no_contact_cut,
             &mut self.stepped_once,
             &mut self.no_cross_owner_overlap,
             &mut self.late_collisions,

@@ -91,6 +91,19 @@ pub enum Fact<'a> {
         /// Its members with their new epochs.
         members: &'a [(BodyId, Epoch)],
     },
+    /// A region has read a message. Not told for auras that move: they are most of what is said and the normal course of things.
+    Heard {
+        /// The reader's latest completed tick.
+        tick: Tick,
+        /// The reader.
+        region: RegionId,
+        /// The writer.
+        from: RegionId,
+        /// What it says, in short.
+        what: &'a str,
+        /// Whom it is about.
+        bodies: &'a [BodyId],
+    },
     /// Two bodies touch that did not touch in the step before.
     Contact {
         /// The tick of the step that found it.
@@ -144,7 +157,7 @@ pub enum Fact<'a> {
         tick: Tick,
         /// Every aura that any region holds of a neighbour's body.
         auras: &'a [AuraHeld],
-        /// Every body that its owner projects.
+        /// Every body that must be projected, from where it is.
         projecting: &'a [Projecting],
     },
 }
@@ -162,7 +175,7 @@ pub struct AuraHeld {
     pub epoch: Epoch,
 }
 
-/// A body that its owner makes known to others.
+/// A body that its owner must make known to others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Projecting {
     /// The owner.
@@ -185,6 +198,7 @@ impl Fact<'_> {
             | Self::CaughtUp { tick, .. }
             | Self::Departed { tick, .. }
             | Self::Arrived { tick, .. }
+            | Self::Heard { tick, .. }
             | Self::Contact { tick, .. }
             | Self::Crashed { tick, .. }
             | Self::Restored { tick, .. }

@@ -100,9 +100,16 @@ pub struct Outcome {
     pub bytes: Bytes,
     /// Datagrams between servers that are no neighbours: only strays and recoveries need them.
     pub datagrams_between_strangers: u64,
+    /// Body ticks that no overlap could be looked for in: a handover took very long, or a region went back in time.
+    pub untested_updates: u64,
+    /// Body ticks spent standing still in flight (handover mode `freeze`).
+    pub frozen_updates: u64,
     /// The first broken promise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_violation: Option<Violation>,
+    /// Why the run ended before its time, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aborted: Option<String>,
     /// The physics step.
     #[serde(skip)]
     pub step: TickLength,
@@ -133,14 +140,17 @@ impl Outcome {
             boundary_bodies: 0.0,
             bytes: Bytes::default(),
             datagrams_between_strangers: 0,
+            untested_updates: 0,
+            frozen_updates: 0,
             first_violation: None,
+            aborted: None,
             step: scene.step,
         }
     }
 
-    /// Did every checker stay silent?
+    /// Did the run reach its end, and every checker stay silent?
     pub fn is_clean(&self) -> bool {
-        self.errors.total() == 0
+        self.errors.total() == 0 && self.aborted.is_none()
     }
 
     pub(crate) fn fill(
@@ -159,6 +169,8 @@ impl Outcome {
             self.errors = report.errors;
             self.excused = report.excused;
             self.first_violation = report.first_violation;
+            self.untested_updates = report.untested_updates;
+            self.frozen_updates = report.frozen_updates;
         }
         self.state_hash = format!("{:016x}", state_hash(servers));
         self.cpu_ms_per_tick = cpu(servers);

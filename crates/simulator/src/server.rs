@@ -1,14 +1,14 @@
 //! One simulated region server: the region, its channels, its frames, and the snapshot at its standby.
 
 use crate::frames::FrameModel;
-use crate::network::{Channel, ChannelConfig};
+use crate::network::{Channel, ChannelConfig, ChannelFull};
 use crate::options::SendOrder;
 use cpu_time::ThreadTime;
-use domain::{RegionId, SimTime};
+use domain::{BodyId, RegionId, SimTime, Tick};
 use rand_pcg::Pcg64Mcg;
 use region::{Region, RegionConfig, RegionError, RegionEvent, RegionSnapshot};
 use std::collections::{BTreeMap, VecDeque};
-use wire::Envelope;
+use wire::{AuraDelete, Envelope, Message};
 
 /// A server, up or down.
 pub struct Server {
@@ -24,10 +24,56 @@ pub struct Server {
     /// What its standby has.
     pub standby: Option<Vec<u8>>,
     pub cpu: CpuUse,
+    /// What it has read since anyone asked.
+    pub heard: Vec<Heard>,
+    /// A channel that takes no more: the run cannot go on.
+    pub stuck: Option<(RegionId, ChannelFull)>,
     frames: FrameModel,
     send_order: SendOrder,
     channel_config: ChannelConfig,
     rng: Pcg64Mcg,
+}
+
+/// A message that was read.
+pub struct Heard {
+    pub tick: Tick,
+    pub from: RegionId,
+    /// In short.
+    pub what: String,
+    pub bodies: Vec<BodyId>,
+}
+
+/// What a message says and about whom; `None` for an aura that moves.
+fn in_short(message: &Message) -> Option<(String, Vec<BodyId>)> {
+    let everyone = |what: String| Some((what, Vec::new()));
+    match message {
+        Message::AuraUpsert(_) | Message::SnapshotCovers { .. } => None,
+        Message::AuraDelete(delete) => {
+            let AuraDelete { body, epoch, .. } = delete;
+            let to = delete
+                .moved_to
+                .map(|new| format!(", moved to {}", new.region));
+            let what = format!(
+                "the aura of {body} ({epoch}) is gone{}",
+                to.unwrap_or_default()
+            );
+            Some((what, vec![*body]))
+        }
+        Message::Offer(offer) => {
+            let born = offer.cluster.bodies.iter().map(|body| body.id);
+            let unborn = offer.unborn.iter().map(|unborn| unborn.body.id);
+            let what = format!("offer {} of tick {}", offer.handover.0, offer.tick);
+            Some((what, born.chain(unborn).collect()))
+        }
+        Message::Accept { handover } => everyone(format!("offer {} is accepted", handover.0)),
+        Message::Release { handover } => everyone(format!("offer {} is released", handover.0)),
+        Message::Introduce { visitors } => everyone(format!("meet {visitors:?}")),
+        Message::Restarted { snapshot } => everyone(format!("restarted from tick {snapshot}")),
+        Message::Recovery { taken } => {
+            let bodies = taken.iter().map(|(body, _)| *body).collect();
+            Some(("bodies that have a newer owner".to_owned(), bodies))
+        }
+    }
 }
 
 /// CPU time of one server's own work.
@@ -61,6 +107,8 @@ impl Server {
             incarnation: 1,
             standby: None,
             cpu: CpuUse::default(),
+            heard: Vec::new(),
+            stuck: None,
             frames: pace.frames,
             send_order: pace.send_order,
             channel_config: pace.channel,
@@ -153,6 +201,18 @@ impl Server {
 
     fn receive(&mut self, region: &mut Region) {
         while let Some((arrived_at, envelope)) = self.inbox.pop_front() {
+            self.heard
+                .extend(envelope.messages.iter().filter_map(|message| {
+                    let (what, bodies) = in_short(message)?;
+                    let tick = region.tick();
+                    let from = envelope.from;
+                    Some(Heard {
+                        tick,
+                        from,
+                        what,
+                        bodies,
+                    })
+                }));
             region.handle_message(arrived_at, envelope);
         }
     }
@@ -167,9 +227,10 @@ impl Server {
         }
         self.cpu.between_ticks += start.elapsed();
         for (to, bytes) in encoded {
-            // A full channel means a peer cut off for longer than any run cuts: that run is set up wrongly.
-            let sent = self.channel(to).send(now, bytes);
-            sent.expect("no link is cut for so long that its channel fills up");
+            // A peer cut off for so long cannot be helped by sending ever more.
+            if let Err(full) = self.channel(to).send(now, bytes) {
+                self.stuck.get_or_insert((to, full));
+            }
         }
     }
 

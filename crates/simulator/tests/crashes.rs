@@ -116,7 +116,7 @@ fn a_restarted_server_steps_again() {
         "back soon after 1.3 s: tick {tick}"
     );
     let last = history.stepped[&region].last().expect("it stepped");
-    assert_eq!(last.0, 180);
+    assert_eq!(last.0, 198, "to the end: two seconds after the fault");
 }
 
 /// I2: with four servers at a corner, under spawns and joints, any of them may die.

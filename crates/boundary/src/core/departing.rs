@@ -68,7 +68,8 @@ impl Boundary {
         bodies: &impl Bodies,
     ) -> Vec<Departure> {
         let assembly = |id: BodyId, out: &mut Vec<BodyId>| bodies.assembly(id, out);
-        let calls = self.calls(tick, projecting, bodies);
+        let (calls, fallen_silent) = self.calls(tick, projecting, bodies);
+        self.watch.silence(fallen_silent);
         let traversed = self.traversed(tick, projecting);
         if calls.is_empty() && traversed.is_empty() {
             return Vec::new();
@@ -104,15 +105,15 @@ impl Boundary {
         departures
     }
 
-    /// Bodies and announced spawns that a remote aura calls over, ascending.
+    /// Bodies and announced spawns that a remote aura calls over, ascending; and how many auras have fallen silent.
     fn calls(
         &self,
         tick: Tick,
         projecting: &[Projector],
         bodies: &impl Bodies,
-    ) -> Vec<(BodyId, Call)> {
+    ) -> (Vec<(BodyId, Call)>, u64) {
         if self.remote.is_empty() {
-            return Vec::new();
+            return (Vec::new(), 0);
         }
         let space = self.space(projecting, bodies.widest_radius());
         let index = AuraIndex::build(&self.remote, &self.geometry, tick, &space);
@@ -144,7 +145,7 @@ impl Boundary {
             let call = strongest_call(&ghost.view(), &index, tie_break, key_towards)?;
             Some((ghost.body.id, call))
         });
-        of_body.chain(of_ghost).collect()
+        (of_body.chain(of_ghost).collect(), index.fallen_silent())
     }
 
     /// A rectangle that holds the bounding spheres of all that is ours: the shadow of what does not project is inside our region.

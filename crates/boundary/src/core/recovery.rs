@@ -8,7 +8,7 @@ use crate::projection::Track;
 use domain::{BodyId, Epoch, RegionId, Tick};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use wire::{Message, Offer};
+use wire::Message;
 
 /// What of a boundary must outlive a crash. Remote auras are told again by their owners.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -96,16 +96,14 @@ impl Boundary {
         let ledger = &self.ledger;
         self.nursery
             .retain(|id, ghost| ledger.known(*id).is_none_or(|known| known <= ghost.epoch));
-        self.arrivals.retain_mut(|arrival| {
-            let Offer {
-                cluster, members, ..
-            } = &arrival.offer;
-            cluster.bodies.iter().zip(members).all(|(body, member)| {
-                ledger
-                    .known(body.id)
-                    .is_none_or(|known| known <= member.epoch)
+        // One member of a waiting cluster may have gone on and come back to its sender since; the others have not.
+        self.arrivals = std::mem::take(&mut self.arrivals)
+            .into_iter()
+            .filter_map(|Arrival { from, offer }| {
+                let offer = ledger.without_outdated(offer)?;
+                Some(Arrival { from, offer })
             })
-        });
+            .collect();
         outdated
     }
 

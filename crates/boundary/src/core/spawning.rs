@@ -6,7 +6,7 @@ use crate::config::Policy;
 use crate::lifecycle::LifeState;
 use crate::nursery::{Ghost, view_of};
 use crate::projection::{Regions, Track, object_boundary_update};
-use crate::remote_auras::AuraIndex;
+use crate::remote_auras::{AuraIndex, RemoteAura};
 use crate::view::BodyView;
 use domain::{Body, Epoch, Rect, Tick};
 
@@ -45,8 +45,9 @@ impl Boundary {
         self.nursery
             .values()
             .filter(|ghost| {
-                let mut called = false;
-                index.for_each_touched(&ghost.view(), |_, _, _| called = true);
+                let view = ghost.view();
+                let mut called = self.is_awaited_near(&view);
+                index.for_each_touched(&view, |_, _, _| called = true);
                 ghost.is_due(tick, self.geometry.announce_ticks, called)
             })
             .map(|ghost| ghost.body.clone())
@@ -75,9 +76,22 @@ impl Boundary {
         }
     }
 
+    /// Is something foreign so near that it must hear of a birth here first?
     fn is_touched(&self, view: &BodyView, tick: Tick) -> bool {
-        self.remote
-            .iter()
-            .any(|(_, aura)| aura.depth(view, &self.geometry, tick).is_some())
+        let touches = |aura: &RemoteAura| aura.depth(view, &self.geometry, tick).is_some();
+        self.remote.iter().any(|(_, aura)| touches(aura)) || self.is_awaited_near(view)
+    }
+
+    /// Has something been handed over to us that will enter near this body at its tick? Its aura is gone already, and it is not in
+    /// the world yet.
+    fn is_awaited_near(&self, view: &BodyView) -> bool {
+        let waiting = self.arrivals.iter().map(|arrival| &arrival.offer.cluster);
+        waiting
+            .flat_map(|cluster| &cluster.bodies)
+            .map(view_of)
+            .any(|body| {
+                let reach = view.radius + body.radius + self.geometry.link_m;
+                view.centre.distance_squared(body.centre) <= reach * reach
+            })
     }
 }

@@ -233,7 +233,7 @@ impl Ledger {
                 until,
                 regions: regions.to_vec(),
             }),
-            Fact::Contact { .. } | Fact::Quiescent { .. } => {}
+            Fact::Heard { .. } | Fact::Contact { .. } | Fact::Quiescent { .. } => {}
         }
     }
 

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Bodies that were stepped together saw each other; the engine kept them apart. Bodies of different groups did
-//! not, and must be so far from each other that it made no difference. Note that 4 and 5 have one owner and still
+//! not, and must be so far from each other that it made no difference; nor may they have passed through each other since the tick before. Note that 4 and 5 have one owner and still
 //! are two groups.
 
 mod near_pairs;
@@ -26,6 +26,12 @@ use world::{PreparedShape, ShapeCache};
 
 /// What is allowed, metres: the engine's own contact margin of 1 mm, and rounding.
 const ALLOWED_M: f64 = 1.1e-3;
+/// Between two ticks everyone is taken to move straight, which is not quite true: a bounce, a fall. Metres.
+const ALLOWED_BETWEEN_M: f64 = 0.01;
+/// Between two ticks we look this often, metres of relative motion.
+const SAMPLE_M: f64 = 0.1;
+/// But not more often than this: bodies that fast are far above every tolerance.
+const MOST_SAMPLES: f64 = 64.0;
 /// How many ticks wait for a handover at most; then the oldest is tested without it.
 const WAITING_TICKS: usize = 240;
 
@@ -44,6 +50,8 @@ pub(super) struct NoCrossOwnerOverlap {
     /// but one that outlasts its excuse is an error too.
     overlapping: FxHashMap<(BodyId, BodyId), bool>,
     near_pairs: NearPairs,
+    /// Where everyone was in the picture before, and its tick: fast bodies can pass each other between two ticks.
+    before: (Tick, FxHashMap<BodyId, DVec3>),
     untested: u64,
 }
 
@@ -136,6 +144,7 @@ impl NoCrossOwnerOverlap {
             flights: FxHashMap::default(),
             overlapping: FxHashMap::default(),
             near_pairs: NearPairs::default(),
+            before: Default::default(),
             untested: 0,
         }
     }
@@ -199,7 +208,7 @@ impl NoCrossOwnerOverlap {
 
     fn test(&mut self, view: &View<'_>, findings: &mut Findings, tick: Tick, picture: &Picture) {
         let mut overlapping = FxHashMap::default();
-        for (a, b, depth_m) in self.overlaps(picture) {
+        for (a, b, depth_m) in self.overlaps(tick, picture) {
             let (a, b) = if a.body < b.body { (a, b) } else { (b, a) };
             let pair = (a.body, b.body);
             let groups = [a, b].map(|posed| picture.groups[posed.group as usize]);
@@ -220,25 +229,58 @@ impl NoCrossOwnerOverlap {
             findings.add(view, finding, || sentence(tick, [a, b], groups, depth_m));
         }
         self.overlapping = overlapping;
+        let places = picture.bodies.iter();
+        self.before.0 = tick;
+        self.before.1.clear();
+        self.before
+            .1
+            .extend(places.map(|posed| (posed.body, posed.position)));
     }
 
-    fn overlaps<'a>(&mut self, picture: &'a Picture) -> Vec<(&'a Posed, &'a Posed, f64)> {
+    fn overlaps<'a>(
+        &mut self,
+        tick: Tick,
+        picture: &'a Picture,
+    ) -> Vec<(&'a Posed, &'a Posed, f64)> {
         if picture.groups.len() < 2 {
             return Vec::new();
         }
         let shapes = &self.shapes;
-        let balls = picture.bodies.iter().map(|posed| Ball {
-            centre: posed.position,
-            radius: shapes.get(&posed.body).map_or(0.0, PreparedShape::radius),
-            group: posed.group,
+        let (last, places) = &self.before;
+        let is_next = tick == last.next();
+        let moved = |posed: &Posed| {
+            let before = places.get(&posed.body).filter(|_| is_next);
+            before.map_or(DVec3::ZERO, |before| posed.position - before)
+        };
+        let balls = picture.bodies.iter().map(|posed| {
+            let path = moved(posed);
+            let radius = shapes.get(&posed.body).map_or(0.0, PreparedShape::radius);
+            Ball {
+                centre: posed.position - path / 2.0,
+                radius: radius + path.length() / 2.0,
+                group: posed.group,
+            }
         });
         let near = self.near_pairs.find(balls);
         let test = |(i, j): &(u32, u32)| {
             let (a, b) = (&picture.bodies[*i as usize], &picture.bodies[*j as usize]);
             let (shape_a, shape_b) = (shapes.get(&a.body)?, shapes.get(&b.body)?);
-            let depth_m =
-                shape_a.penetration((a.position, a.rotation), shape_b, (b.position, b.rotation));
-            (a.body != b.body && depth_m > ALLOWED_M).then_some((a, b, depth_m))
+            if a.body == b.body {
+                return None;
+            }
+            let depth_at = |share: f64| {
+                let place = |posed: &Posed| posed.position - moved(posed) * (1.0 - share);
+                shape_a.penetration((place(a), a.rotation), shape_b, (place(b), b.rotation))
+            };
+            let depth_m = depth_at(1.0);
+            if depth_m > ALLOWED_M {
+                return Some((a, b, depth_m));
+            }
+            let passed = (moved(a) - moved(b)).length();
+            let samples = (passed / SAMPLE_M).ceil().min(MOST_SAMPLES);
+            let between = (1..samples as u32).map(|i| depth_at(f64::from(i) / samples));
+            let deepest = between.fold(f64::NEG_INFINITY, f64::max);
+            (deepest > ALLOWED_BETWEEN_M).then_some((a, b, deepest))
         };
         near.iter().filter_map(test).collect()
     }

@@ -25,7 +25,7 @@ impl Checker for NoOrphanAura {
             findings,
         };
         let due: Vec<AuraHeld> = projecting.iter().flat_map(auras_due).collect();
-        check_held(auras, &due, &mut report);
+        check_held(auras, projecting, &mut report);
         check_due(auras, &due, &mut report);
         check_owners(projecting, &mut report);
     }
@@ -64,9 +64,14 @@ fn key(aura: &AuraHeld) -> (u32, u32, BodyId, u32) {
     (aura.holder.0, aura.owner.0, aura.body, aura.epoch.0)
 }
 
-fn check_held(held: &[AuraHeld], due: &[AuraHeld], report: &mut Reporter<'_, '_>) {
-    let due: FxHashSet<_> = due.iter().map(key).collect();
-    for aura in held.iter().filter(|aura| !due.contains(&key(aura))) {
+/// Who holds an aura does not matter: strays are known to more than the neighbours.
+fn check_held(held: &[AuraHeld], projecting: &[Projecting], report: &mut Reporter<'_, '_>) {
+    let due: FxHashSet<_> = projecting
+        .iter()
+        .map(|p| (p.owner, p.body, p.epoch))
+        .collect();
+    let is_due = |aura: &&AuraHeld| due.contains(&(aura.owner, aura.body, aura.epoch));
+    for aura in held.iter().filter(|aura| !is_due(aura)) {
         let AuraHeld {
             holder,
             owner,
@@ -74,7 +79,7 @@ fn check_held(held: &[AuraHeld], due: &[AuraHeld], report: &mut Reporter<'_, '_>
             epoch,
         } = aura;
         report.add(*body, || {
-            format!("{holder} holds an aura of {body} ({epoch}) from {owner}, who does not project it to {holder}")
+            format!("{holder} holds an aura of {body} ({epoch}) from {owner}, who has no reason to project it")
         });
     }
 }
@@ -89,7 +94,7 @@ fn check_due(held: &[AuraHeld], due: &[AuraHeld], report: &mut Reporter<'_, '_>)
             epoch,
         } = aura;
         report.add(*body, || {
-            format!("{owner} projects {body} ({epoch}), but {holder} does not hold its aura")
+            format!("{body} ({epoch}) of {owner} is near its border, but {holder} does not hold its aura")
         });
     }
 }

@@ -24,13 +24,14 @@ struct Note {
     bodies: Vec<BodyId>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum Event {
     Born(RegionId),
     Removed(RegionId),
     CaughtUp(RegionId, u64),
     Departed(RegionId, RegionId, u64, HandoverCause),
     Arrived(RegionId, RegionId, u64),
+    Heard(RegionId, RegionId, String),
     Contact(RegionId, f64),
     Crashed(RegionId),
     Restored(RegionId, Tick),
@@ -102,6 +103,13 @@ fn summary(fact: &Fact<'_>) -> Option<(Event, Vec<BodyId>)> {
             members,
             ..
         } => (Event::Arrived(region, from, handover), ids(members)),
+        Fact::Heard {
+            region,
+            from,
+            what,
+            bodies,
+            ..
+        } => (Event::Heard(region, from, what.to_owned()), bodies.to_vec()),
         Fact::Contact {
             region,
             a,
@@ -126,7 +134,7 @@ impl Note {
 }
 
 impl Event {
-    fn text(self, bodies: &[BodyId]) -> String {
+    fn text(&self, bodies: &[BodyId]) -> String {
         let who = names(bodies);
         match self {
             Self::Born(region) => format!("{who} born in {region}"),
@@ -137,12 +145,13 @@ impl Event {
             Self::Departed(from, to, handover, cause) => {
                 format!(
                     "{who} left {from} for {to} (handover {handover}): {}",
-                    why(cause)
+                    why(*cause)
                 )
             }
             Self::Arrived(region, from, handover) => {
                 format!("{who} arrived at {region} from {from} (handover {handover})")
             }
+            Self::Heard(region, from, what) => format!("{region} read from {from}: {what}"),
             Self::Contact(region, depth_m) => {
                 format!("{who} met in {region}, {:.1} mm deep", depth_m * 1e3)
             }
@@ -157,6 +166,9 @@ impl Event {
 }
 
 fn names(bodies: &[BodyId]) -> String {
+    if bodies.is_empty() {
+        return "announced spawns".to_owned();
+    }
     const NAMED: usize = 6;
     let named: Vec<String> = bodies.iter().take(NAMED).map(BodyId::to_string).collect();
     match bodies.len().saturating_sub(NAMED) {

@@ -118,7 +118,9 @@ fn impossible(fact: &Fact<'_>, view: &View<'_>) -> (RegionId, &'static str, Vec<
             let bodies = unless(&mut bodies.iter().map(|(body, _)| *body), &fits);
             (region, "was brought back by", bodies)
         }
-        Fact::Contact { region, .. } | Fact::Crashed { region, .. } => (region, "", Vec::new()),
+        Fact::Heard { region, .. }
+        | Fact::Contact { region, .. }
+        | Fact::Crashed { region, .. } => (region, "", Vec::new()),
         Fact::Disturbed { .. } | Fact::Quiescent { .. } => (RegionId(0), "", Vec::new()),
     }
 }

@@ -1,7 +1,7 @@
 //! I8: every body is stepped exactly once per tick, migration included.
 //!
-//! A body's records must be consecutive from its birth on. Handover mode `freeze` lets a body stand still in
-//! flight: that gap is counted apart, and two steps in one tick stay an error. A crash turns a region's time
+//! A body's records must be consecutive from its birth on. Handover mode `freeze` knows no common ticks: a body stands still in
+//! flight, and enters a server that is a tick behind; both are counted apart. A crash turns a region's time
 //! back by up to one snapshot interval: those ticks are excused, the ones after it are not.
 
 use super::Checker;
@@ -78,8 +78,8 @@ impl SteppedOnce {
             return;
         }
         let missed = tick.since(due);
-        if missed > 0 && entry.moved && self.frozen_in_flight {
-            self.frozen += missed;
+        if entry.moved && self.frozen_in_flight {
+            self.frozen += missed.max(1);
             return;
         }
         let mut regions = regions_of(Some(entry.holder));

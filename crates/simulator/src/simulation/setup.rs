@@ -1,0 +1,160 @@
+//! From a scene and options to servers.
+
+use super::SimError;
+use crate::faults::Fault;
+use crate::frames::FrameModel;
+use crate::network::ChannelConfig;
+use crate::options::SimOptions;
+use crate::server::{Server, ServerPace};
+use boundary::{BodyView, BoundaryConfig, Tolerances};
+use domain::{Body, BodyId, Joint, Layout, RegionMap, RegionMapError, SimTime};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use region::{Region, RegionConfig};
+use scenes::Scene;
+use std::collections::BTreeMap;
+
+/// A run lasts at least this much longer than its last fault, seconds: longer than what the fault excuses.
+const RECOVERY_SECS: f64 = 2.0;
+/// Snapshots are taken this often if a server is to crash.
+const DEFAULT_SNAPSHOT_TICKS: u64 = 30;
+
+pub(super) fn start_view(body: &Body) -> BodyView {
+    BodyView {
+        asleep: false,
+        ..boundary::nursery::view_of(body)
+    }
+}
+
+pub(super) fn region_map(scene: &Scene, options: &SimOptions) -> Result<RegionMap, RegionMapError> {
+    let mut layout = options.layout.unwrap_or(scene.regions.layout);
+    let servers = options.servers.unwrap_or(scene.regions.servers);
+    if options.layout.is_none() && options.servers.is_some_and(|n| n != scene.regions.servers) {
+        layout = match layout {
+            Layout::Columns | Layout::Tree => layout,
+            _ => Layout::Grid,
+        };
+    }
+    match layout {
+        Layout::Boxes => RegionMap::boxes(&scene.regions.boxes, scene.world),
+        layout => RegionMap::build(layout, servers, scene.world),
+    }
+}
+
+pub(super) fn boundary_config(scene: &Scene, options: &SimOptions) -> BoundaryConfig {
+    BoundaryConfig {
+        policy: options.policy,
+        aura: options.aura,
+        handover: options.handover,
+        tie_break: options.tie_break,
+        tolerances: Tolerances {
+            speed: scene.tolerances.speed,
+            latency_secs: scene.tolerances.latency_ms * 1e-3,
+            frame_secs: scene.tolerances.frame_ms * 1e-3,
+        },
+        step: scene.step,
+    }
+}
+
+/// A run goes on until everyone has come back from the last fault: only then can it be judged.
+pub(super) fn duration(scene: &Scene, options: &SimOptions) -> f64 {
+    let recovered = options
+        .faults
+        .iter()
+        .map(|fault| fault.window().1 + RECOVERY_SECS);
+    recovered.fold(options.seconds.unwrap_or(scene.seconds), f64::max)
+}
+
+pub(super) fn check_faults(faults: &[Fault], servers: usize) -> Result<(), SimError> {
+    for fault in faults {
+        if let Some(region) = fault
+            .regions()
+            .into_iter()
+            .find(|r| r.0 as usize >= servers)
+        {
+            return Err(SimError::NoSuchServer {
+                fault: *fault,
+                region,
+                servers,
+            });
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn servers(
+    scene: &Scene,
+    options: &SimOptions,
+    map: &RegionMap,
+    boundary: BoundaryConfig,
+    seed: u64,
+) -> Result<Vec<Server>, SimError> {
+    let crashes = options
+        .faults
+        .iter()
+        .any(|fault| matches!(fault, Fault::Crash { .. }));
+    let snapshot_ticks = options
+        .snapshot_ticks
+        .or(crashes.then_some(DEFAULT_SNAPSHOT_TICKS));
+    let statics: std::sync::Arc<[_]> = scene.statics.clone().into();
+    let frames = options
+        .frames
+        .unwrap_or(FrameModel::Fixed(boundary.tolerances.frame_secs / 3.0));
+    map.regions()
+        .map(|id| {
+            let config = RegionConfig {
+                id,
+                map: map.clone(),
+                boundary,
+                gravity: scene.gravity,
+                statics: statics.clone(),
+                snapshot_ticks,
+            };
+            let frames = options.frames_of.get(&id).copied().unwrap_or(frames);
+            let mut rng = Pcg64Mcg::seed_from_u64(seed ^ (u64::from(id.0) << 32 | 0x7365));
+            let step_phase = if options.aligned_steps {
+                0.0
+            } else {
+                rng.random_range(0.0..scene.step.as_secs())
+            };
+            let pace = ServerPace {
+                frames,
+                send_order: options.send_order,
+                first_frame: SimTime::from_secs(rng.random_range(0.0..frames.mean_secs())),
+                step_phase: SimTime::from_secs(step_phase),
+                channel: ChannelConfig {
+                    resend: options.resend,
+                    ..ChannelConfig::default()
+                },
+                rng,
+            };
+            let mut server = Server::new(config.clone(), Region::new(config)?, pace);
+            server.greet_neighbours();
+            Ok(server)
+        })
+        .collect()
+}
+
+/// For each assembly's first body, all its bodies, ascending.
+pub(super) fn assemblies(bodies: &[Body], joints: &[Joint]) -> BTreeMap<BodyId, Vec<BodyId>> {
+    let mut root: BTreeMap<BodyId, BodyId> = bodies.iter().map(|body| (body.id, body.id)).collect();
+    fn find(root: &BTreeMap<BodyId, BodyId>, mut id: BodyId) -> BodyId {
+        while root[&id] != id {
+            id = root[&id];
+        }
+        id
+    }
+    for joint in joints {
+        let (a, b) = (find(&root, joint.a), find(&root, joint.b));
+        root.insert(a.max(b), a.min(b));
+    }
+    let mut groups: BTreeMap<BodyId, Vec<BodyId>> = BTreeMap::new();
+    for body in bodies {
+        groups
+            .entry(find(&root, body.id))
+            .or_default()
+            .push(body.id);
+    }
+    groups.retain(|_, group| group.len() > 1);
+    groups
+}
