@@ -3,7 +3,7 @@
 use crate::args::{ExperimentListArgs, ExperimentRunArgs, experiment_list};
 use crate::output::{print, print_json};
 use crate::progress::Progress;
-use crate::{Status, reproduce};
+use crate::{Status, commit, reproduce};
 use experiments::{ExperimentError, ExperimentResult, RunOptions};
 
 /// Which experiments there are.
@@ -22,9 +22,11 @@ pub fn run(args: &ExperimentRunArgs) -> Status {
         Ok(ids) => ids,
         Err(reason) => return refuse(&reason),
     };
+    // Asked before the first folder is written: results kept in the repository would count as local changes.
+    let commit = args.out.as_ref().and_then(|_| commit::current());
     let mut results = Vec::new();
     for id in ids {
-        let result = match run_one(id, args) {
+        let result = match run_one(id, args, commit.as_deref()) {
             Ok(result) => result,
             Err(reason) => return refuse(&reason),
         };
@@ -64,7 +66,11 @@ fn unknown(id: &str) -> String {
     format!("there is no experiment `{id}`\n{}", experiment_list())
 }
 
-fn run_one(id: &str, args: &ExperimentRunArgs) -> Result<ExperimentResult, String> {
+fn run_one(
+    id: &str,
+    args: &ExperimentRunArgs,
+    commit: Option<&str>,
+) -> Result<ExperimentResult, String> {
     let options = RunOptions {
         runs: args.runs,
         quick: args.quick,
@@ -75,7 +81,7 @@ fn run_one(id: &str, args: &ExperimentRunArgs) -> Result<ExperimentResult, Strin
     drop(progress);
     let result = result.map_err(|error: ExperimentError| format!("{id}: {error}"))?;
     if let Some(dir) = &args.out {
-        let written = result.write_to(dir, &command(id, args));
+        let written = result.write_to(dir, &command(id, args), commit);
         written.map_err(|error| format!("cannot write to {}: {error}", dir.display()))?;
     }
     Ok(result)

@@ -4,6 +4,7 @@
 
 mod args;
 mod check;
+mod commit;
 mod experiment;
 mod output;
 mod progress;

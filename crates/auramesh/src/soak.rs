@@ -3,8 +3,9 @@
 use crate::args::SimArgs;
 use crate::output::{print, print_json};
 use crate::progress::Progress;
-use crate::{Status, reproduce};
+use crate::{Status, reproduce, summary};
 use serde::Serialize;
+use simulator::checkers::ErrorCounts;
 use simulator::soak::SoakRun;
 use simulator::{Outcome, SimError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,6 +25,8 @@ struct Tally {
     migrations: u64,
     collisions: u64,
     tolerances_exceeded: u64,
+    /// What crashes and cut links explain, by kind.
+    excused: ErrorCounts,
     failures: Vec<Failure>,
 }
 
@@ -56,7 +59,7 @@ pub fn run(args: &SimArgs, runs: u32) -> Status {
     if args.json {
         print_json(&tally);
     } else {
-        print(&summary(&tally));
+        print(&described_tally(&tally));
     }
     match tally.failures.is_empty() {
         true => Status::Fine,
@@ -103,10 +106,12 @@ impl Tally {
         self.migrations += outcome.migrations;
         self.collisions += outcome.collisions;
         self.tolerances_exceeded += exceeded.iter().map(|(_, count)| count).sum::<u64>();
+        self.excused += outcome.excused;
         if outcome.is_clean() {
             return None;
         }
         let first = outcome.first_violation.as_ref().map(ToString::to_string);
+        let first = first.or_else(|| outcome.aborted.clone());
         let exceeded: Vec<String> = exceeded
             .iter()
             .map(|(what, count)| format!("{what} {count} x"))
@@ -131,7 +136,7 @@ fn described(failure: &Failure) -> String {
     )
 }
 
-fn summary(tally: &Tally) -> String {
+fn described_tally(tally: &Tally) -> String {
     let Tally {
         runs,
         first_seed,
@@ -152,7 +157,9 @@ fn summary(tally: &Tally) -> String {
         "soak        {runs} random runs, seeds {first_seed} to {last_seed}\n\
          in all      {servers} servers, {bodies} bodies, {ticks} ticks, {faults} crashes and cuts\n\
          happened    {migrations} migrations, {collisions} collisions; tolerances exceeded {} times\n\
+         excused     within crashes and cuts: {}\n\
          checkers    {verdict}\n",
-        tally.tolerances_exceeded
+        tally.tolerances_exceeded,
+        summary::listed(&tally.excused)
     )
 }

@@ -33,6 +33,19 @@ pub fn of(outcome: &Outcome) -> String {
             format!("within crashes and cuts: {}", listed(&outcome.excused)),
         );
     }
+    if outcome.untested_updates + outcome.frozen_updates > 0 {
+        line(
+            "not looked",
+            format!(
+                "at overlaps in {} body ticks; {} body ticks frozen in flight",
+                counted(outcome.untested_updates),
+                counted(outcome.frozen_updates)
+            ),
+        );
+    }
+    if let Some(why) = &outcome.aborted {
+        line("ABORTED", why.clone());
+    }
     if outcome.errors.total() > 0 {
         text.push_str(&table(&outcome.errors));
     }
@@ -106,7 +119,7 @@ fn cpu(outcome: &Outcome) -> String {
 fn traffic(outcome: &Outcome) -> String {
     let seconds = outcome.ticks.max(1) as f64 * outcome.step.as_secs();
     format!(
-        "{} between servers ({}/s); {:.1} bodies near borders on average",
+        "{} sent between servers, resends included ({}/s); {:.1} bodies near borders on average",
         bytes(outcome.bytes.between_servers as f64),
         bytes(outcome.bytes.between_servers as f64 / seconds),
         outcome.boundary_bodies
@@ -141,11 +154,15 @@ fn table(errors: &ErrorCounts) -> String {
     })
 }
 
-fn listed(errors: &ErrorCounts) -> String {
+/// What occurred, in words.
+pub fn listed(errors: &ErrorCounts) -> String {
     let occurred = kinds(errors).into_iter().filter(|(_, count)| *count > 0);
     let parts: Vec<String> = occurred
         .map(|(what, count)| format!("{} {what}", counted(count)))
         .collect();
+    if parts.is_empty() {
+        return "nothing".into();
+    }
     parts.join(", ")
 }
 

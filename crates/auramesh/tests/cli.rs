@@ -156,12 +156,20 @@ fn a_failed_checker_ends_with_1_the_violation_and_the_command() {
 
 #[test]
 fn usage_errors_end_with_2_and_the_reason() {
-    let cases: [(&[&str], &str); 14] = [
+    let cases: [(&[&str], &str); 16] = [
         (&["sim", "head-on", "--sevrers", "2"], "--servers"),
         (&["sim"], "SCENE"),
         (&["simulate"], "sim"),
         (&["sim", "hed-on"], "`head-on`"),
         (&["check", "hed-on"], "`head-on`"),
+        (
+            &["sim", "nosuch"],
+            "no built-in scene `nosuch` (built-in: head-on, ",
+        ),
+        (
+            &["sim", "head-on", "--net", "latency_ms=1e300"],
+            "must be between 0 and 60000, not 1e300",
+        ),
         (&["sim", "head-on", "--layout", "circles"], "thesis-7"),
         (
             &["sim", "head-on", "--net", "latncy_ms=2"],
@@ -321,6 +329,86 @@ fn help_has_examples_and_lists_the_scenes() {
             assert!(text.contains(name), "{command} --help does not list {name}");
         }
     }
+}
+
+#[test]
+fn help_of_experiments_has_examples_and_warnings_stand_where_they_are_needed() {
+    for words in [
+        &["experiment", "--help"][..],
+        &["experiment", "run", "--help"],
+    ] {
+        let text = stdout(&auramesh(words));
+        assert!(text.contains("Examples:\n  auramesh experiment"), "{text}");
+    }
+    let text = stdout(&auramesh(&["sim", "--help"]));
+    for warning in [
+        "for comparison and may fail",
+        "at most 120 ticks",
+        "expected to fail",
+    ] {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert!(words.join(" ").contains(warning), "{warning}: {text}");
+    }
+}
+
+/// Five boxes, four of them around the one in the middle: no layout of ours. From each a ball rolls into the next.
+const PINWHEEL: &str = r#"
+seconds = 3
+[world]
+min = [-90, -90]
+max = [90, 90]
+[regions]
+layout = "boxes"
+boxes = [
+    { min = [-90, -90], max = [30, -30] },
+    { min = [30, -90], max = [90, 30] },
+    { min = [-30, 30], max = [90, 90] },
+    { min = [-90, -30], max = [-30, 90] },
+    { min = [-30, -30], max = [30, 30] },
+]
+[[static]]
+shape = { type = "plane" }
+friction = 0
+[[body]]
+shape = { type = "sphere", radius = 0.5 }
+position = [20, 0.5, -60]
+velocity = [8, 0, 0]
+[[body]]
+shape = { type = "sphere", radius = 0.5 }
+position = [60, 0.5, 20]
+velocity = [0, 0, 8]
+[[body]]
+shape = { type = "sphere", radius = 0.5 }
+position = [-20, 0.5, 60]
+velocity = [-8, 0, 0]
+[[body]]
+shape = { type = "sphere", radius = 0.5 }
+position = [-60, 0.5, -20]
+velocity = [0, 0, -8]
+[[body]]
+shape = { type = "sphere", radius = 0.5 }
+position = [20, 0.5, 0]
+velocity = [8, 0, 0]
+"#;
+
+/// AP-29: a partition the program has never seen, given when it is started, is what it then runs on.
+#[test]
+fn any_partition_is_accepted_at_run_time() {
+    let path = scene_file("pinwheel.toml", PINWHEEL);
+    let path = path.to_str().expect("UTF-8");
+    let run = json(&["sim", path, "--json"]);
+    assert_eq!(run["servers"], 5);
+    assert_eq!(run["migrations"], 5, "each ball crosses one border: {run}");
+    assert_eq!(run["bodies"]["end"], 5);
+    assert_eq!(code(&auramesh(&["sim", path])), 0, "every checker at zero");
+
+    let middle = "{ min = [-30, -30], max = [30, 30] }";
+    let smaller = "{ min = [-30, -30], max = [20, 30] }";
+    let path = scene_file("gap.toml", &PINWHEEL.replace(middle, smaller));
+    let output = auramesh(&["sim", path.to_str().expect("UTF-8")]);
+    assert_eq!(code(&output), 2);
+    let message = stderr(&output);
+    assert!(message.contains("no box covers x 20 to 30"), "{message}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::result::{ExperimentError, ExperimentInfo, ExperimentResult, RunOptions};
 use crate::settings::{FRAME_TIMES, LATENCIES, SPEEDS};
-use crate::{control, factor, loss, naive};
+use crate::{control, factor, loss, naive, reckoning};
 
 const ALL: &[ExperimentInfo] = &[
     ExperimentInfo {
@@ -35,9 +35,16 @@ const ALL: &[ExperimentInfo] = &[
         title: "The naive baseline on E8's speeds",
         what: "The same encounters with ownership by centre and no auras.",
     },
+    reckoning::ALL[0],
+    reckoning::ALL[1],
+    reckoning::ALL[2],
+    reckoning::ALL[3],
+    reckoning::ALL[4],
+    reckoning::ALL[5],
+    reckoning::ALL[6],
 ];
 
-/// All experiments, in the order of the thesis.
+/// All experiments, in the order of their theses: Aura Projection, then dead reckoning.
 pub fn list() -> &'static [ExperimentInfo] {
     ALL
 }
@@ -59,6 +66,7 @@ pub fn run(
         "ap-frame-time" => factor::run(info, &FRAME_TIMES, options, progress),
         "ap-loss" => loss::run(info, options, progress),
         "ap-naive" => naive::run(info, options, progress),
+        id if id.starts_with("dr-") => reckoning::run(info, options, progress),
         other => unreachable!("{other} is listed but has no code"),
     }
 }

@@ -133,6 +133,8 @@ pub struct Record {
     pub times_thrashed: u32,
     /// Had a sphere been received since the step before?
     pub just_migrated: bool,
+    /// Were they in each other at some tick at which they had different owners (F1)?
+    pub overlapped_across: bool,
 }
 
 impl Record {
@@ -167,7 +169,10 @@ impl Encounter {
         let closing = plan.speed_a + plan.speed_b;
         // The two servers may be a little apart in time; past means past in both their times.
         let passed_m = 2.0 * self.geometry.radius_m + 0.2 * closing;
-        let observation = Rc::new(RefCell::new(Observation::new(passed_m)));
+        let observation = Rc::new(RefCell::new(Observation::new(
+            self.geometry.radius_m,
+            passed_m,
+        )));
         let watcher = observation.clone();
         simulation.watch(Box::new(move |_, fact| {
             let mut observation = watcher.borrow_mut();
@@ -264,6 +269,7 @@ impl Encounter {
                 migrations,
                 times_thrashed: migrations.saturating_sub(1),
                 just_migrated: false,
+                overlapped_across: seen.overlapped_across(),
             };
         };
         let Sighting { relative_speed, .. } = sighting;
@@ -275,6 +281,7 @@ impl Encounter {
             migrations,
             times_thrashed: sighting.times_thrashed,
             just_migrated: sighting.just_migrated,
+            overlapped_across: seen.overlapped_across(),
         }
     }
 }

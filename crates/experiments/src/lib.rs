@@ -24,6 +24,7 @@ mod observation;
 mod output;
 mod plot;
 pub mod published;
+mod reckoning;
 mod result;
 mod rows;
 mod seeds;

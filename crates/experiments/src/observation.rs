@@ -3,6 +3,7 @@
 use crate::head_on::{A, B};
 use domain::{BodyId, Motion, RegionId, Tick};
 use simulator::facts::Fact;
+use std::collections::BTreeMap;
 
 /// The first contact as the engine found it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,9 +28,16 @@ impl Sighting {
     }
 }
 
+/// Two spheres may be this much nearer than touching, metres: the engine's own margin.
+const MARGIN_M: f64 = 1.1e-3;
+
 /// Follows two spheres until they meet or have passed.
 pub(crate) struct Observation {
     passed_m: f64,
+    radius_m: f64,
+    // Where A or B was at ticks that the other has not reached yet: servers are a little apart in time.
+    waiting: BTreeMap<Tick, (BodyId, RegionId, f64)>,
+    overlapped_across: bool,
     // Where A and B were after the latest and the step before it. A contact is found at the start of a step.
     latest: [Option<f64>; 2],
     before: [Option<f64>; 2],
@@ -40,10 +48,13 @@ pub(crate) struct Observation {
 }
 
 impl Observation {
-    /// They have passed when A is this far beyond B.
-    pub fn new(passed_m: f64) -> Self {
+    /// Spheres of this radius; they have passed when A is so far beyond B.
+    pub fn new(radius_m: f64, passed_m: f64) -> Self {
         Self {
             passed_m,
+            radius_m,
+            waiting: BTreeMap::new(),
+            overlapped_across: false,
             latest: [None; 2],
             before: [None; 2],
             departed_from: Vec::new(),
@@ -66,13 +77,28 @@ impl Observation {
         self.departed_from.len() as u32
     }
 
+    /// F1: were they in each other at some tick at which they had different owners?
+    pub fn overlapped_across(&self) -> bool {
+        self.overlapped_across
+    }
+
     /// Something happened; nothing counts after the end.
     pub fn note(&mut self, fact: &Fact<'_>) {
         if self.is_over() {
             return;
         }
         match *fact {
-            Fact::Stepped { bodies, .. } | Fact::CaughtUp { bodies, .. } => self.follow(bodies),
+            Fact::Stepped {
+                tick,
+                region,
+                bodies,
+            }
+            | Fact::CaughtUp {
+                tick,
+                region,
+                bodies,
+                ..
+            } => self.follow(tick, region, bodies),
             Fact::Departed { from, members, .. } => {
                 self.departed_from.extend(members.iter().map(|_| from));
             }
@@ -99,7 +125,7 @@ impl Observation {
         }
     }
 
-    fn follow(&mut self, bodies: &[(BodyId, Motion)]) {
+    fn follow(&mut self, tick: Tick, owner: RegionId, bodies: &[(BodyId, Motion)]) {
         for (id, motion) in bodies {
             let index = match *id {
                 A => 0,
@@ -108,9 +134,23 @@ impl Observation {
             };
             self.before[index] = self.latest[index];
             self.latest[index] = Some(motion.position.x);
+            self.compare(tick, *id, owner, motion.position.x);
         }
         if let [Some(a), Some(b)] = self.latest {
             self.passed = a - b > self.passed_m;
+        }
+    }
+
+    /// Whoever comes second to a tick is compared with whoever was there first.
+    fn compare(&mut self, tick: Tick, id: BodyId, owner: RegionId, x: f64) {
+        match self.waiting.remove(&tick) {
+            Some((other, its_owner, its_x)) if other != id => {
+                let overlap_m = 2.0 * self.radius_m - (x - its_x).abs();
+                self.overlapped_across |= owner != its_owner && overlap_m > MARGIN_M;
+            }
+            _ => {
+                self.waiting.insert(tick, (id, owner, x));
+            }
         }
     }
 }
@@ -157,7 +197,7 @@ mod tests {
 
     #[test]
     fn only_the_first_contact_counts() {
-        let mut seen = Observation::new(3.0);
+        let mut seen = Observation::new(1.0, 3.0);
         step(&mut seen, 1, -1.5, 1.5);
         touch(&mut seen, 2, 0.1);
         touch(&mut seen, 9, 0.7);
@@ -167,7 +207,7 @@ mod tests {
     /// The engine sees spheres whose centres have passed as less and less deep; along their path they are deeper.
     #[test]
     fn past_the_middle_is_deeper_not_shallower() {
-        let mut seen = Observation::new(3.0);
+        let mut seen = Observation::new(1.0, 3.0);
         step(&mut seen, 1, 0.25, -0.25);
         step(&mut seen, 2, 0.3, -0.3);
         touch(&mut seen, 2, 1.5);
@@ -176,17 +216,40 @@ mod tests {
 
     #[test]
     fn spheres_that_have_passed_end_the_run() {
-        let mut seen = Observation::new(3.0);
+        let mut seen = Observation::new(1.0, 3.0);
         step(&mut seen, 1, 1.0, -1.0);
         assert!(!seen.is_over());
         step(&mut seen, 2, 2.0, -2.0);
         assert!(seen.is_over() && seen.contact().is_none());
     }
 
+    fn step_alone(seen: &mut Observation, tick: u64, region: u32, body: BodyId, x: f64) {
+        seen.note(&Fact::Stepped {
+            tick: Tick(tick),
+            region: RegionId(region),
+            bodies: &[(body, Motion::at(DVec3::new(x, 0.0, 0.0)))],
+        });
+    }
+
+    /// AP-60, F1: in each other at the same tick on two servers, however far these are apart in time.
+    #[test]
+    fn an_overlap_counts_if_the_owners_differ() {
+        let mut together = Observation::new(1.0, 3.0);
+        step(&mut together, 1, -0.9, 0.9);
+        assert!(!together.overlapped_across());
+        let mut apart = Observation::new(1.0, 3.0);
+        step_alone(&mut apart, 1, 0, A, -1.1);
+        step_alone(&mut apart, 2, 0, A, -0.9);
+        step_alone(&mut apart, 1, 1, B, 1.1);
+        assert!(!apart.overlapped_across());
+        step_alone(&mut apart, 2, 1, B, 0.9);
+        assert!(apart.overlapped_across());
+    }
+
     /// AP-57: times thrashed = migrations away from the server of the collision (Fig. 5.42).
     #[test]
     fn thrash_is_counted_at_the_server_of_the_collision() {
-        let mut seen = Observation::new(3.0);
+        let mut seen = Observation::new(1.0, 3.0);
         for from in [0, 1, 0] {
             depart(&mut seen, from);
         }
@@ -199,7 +262,7 @@ mod tests {
     #[test]
     fn a_sphere_that_has_just_come_over_is_noted() {
         for (contact_tick, just) in [(6, true), (7, false)] {
-            let mut seen = Observation::new(3.0);
+            let mut seen = Observation::new(1.0, 3.0);
             seen.note(&Fact::Arrived {
                 tick: Tick(5),
                 region: RegionId(1),

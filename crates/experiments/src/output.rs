@@ -1,30 +1,45 @@
 //! A result as a folder and as text: whoever reads a figure finds beside it what it was made from.
 
 use crate::result::{Artefact, ExperimentResult};
+use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+/// A result and where it comes from.
+#[derive(Serialize)]
+struct Recorded<'a> {
+    #[serde(flatten)]
+    result: &'a ExperimentResult,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<&'a str>,
+}
+
 impl ExperimentResult {
-    /// Writes `dir/<experiment>/`: raw data, JSON, figures, and a README with the command, the seed, the tables and the claims.
-    /// Returns the folder.
-    pub fn write_to(&self, dir: &Path, command: &str) -> io::Result<PathBuf> {
+    /// Writes `dir/<experiment>/`: raw data, JSON, figures, and a README with the command, the commit if it is known, the
+    /// seed, the tables and the claims. Returns the folder.
+    pub fn write_to(&self, dir: &Path, command: &str, commit: Option<&str>) -> io::Result<PathBuf> {
         let folder = dir.join(self.experiment);
         fs::create_dir_all(&folder)?;
-        let json = serde_json::to_string_pretty(self).map_err(io::Error::other)?;
+        let recorded = Recorded {
+            result: self,
+            commit,
+        };
+        let json = serde_json::to_string_pretty(&recorded).map_err(io::Error::other)?;
         fs::write(folder.join("result.json"), json + "\n")?;
         for file in &self.files {
             fs::write(folder.join(&file.name), &file.text)?;
         }
-        fs::write(folder.join("README.md"), self.readme(command))?;
+        fs::write(folder.join("README.md"), self.readme(command, commit))?;
         Ok(folder)
     }
 
-    fn readme(&self, command: &str) -> String {
+    fn readme(&self, command: &str, commit: Option<&str>) -> String {
         let mut text = format!("# {}: {}\n\n", self.experiment, self.title);
+        let commit = commit.map_or(String::new(), |commit| format!(", commit {commit}"));
         let _ = write!(
             text,
-            "Made by `{command}` (seed {}, version {}). Published values stand beside ours; no number is read from a figure.\n\n",
+            "Made by `{command}` (seed {}, version {}{commit}). Published values stand beside ours; no number is read from a figure.\n\n",
             self.seed,
             env!("CARGO_PKG_VERSION")
         );
@@ -125,7 +140,7 @@ mod tests {
     fn a_folder_has_everything_a_figure_is_made_from() {
         let dir = std::env::temp_dir().join(format!("auramesh-experiments-{}", std::process::id()));
         let folder = result()
-            .write_to(&dir, "auramesh experiment run ap-test")
+            .write_to(&dir, "auramesh experiment run ap-test", Some("c0ffee"))
             .expect("writable");
         let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect(name);
         assert_eq!(read("points.csv"), "a\n1\n");
@@ -133,13 +148,15 @@ mod tests {
         for word in [
             "auramesh experiment run ap-test",
             "seed 9",
+            "commit c0ffee",
             "AP-53** holds",
             "AP-60** DOES NOT HOLD",
             "late.svg",
         ] {
             assert!(readme.contains(word), "{word}");
         }
-        assert!(read("result.json").contains("\"seed\": 9"));
+        let json = read("result.json");
+        assert!(json.contains("\"seed\": 9") && json.contains("\"commit\": \"c0ffee\""));
         std::fs::remove_dir_all(dir).expect("ours");
     }
 

@@ -1,6 +1,7 @@
 //! What an experiment is asked and what it answers.
 
 use crate::table::Table;
+use reckoning::fairness::SenderError;
 use serde::Serialize;
 use simulator::SimError;
 use thiserror::Error;
@@ -69,6 +70,9 @@ pub enum ExperimentError {
     /// A run could not be set up.
     #[error(transparent)]
     Run(#[from] SimError),
+    /// The dead-reckoning core refused what a run gave it.
+    #[error(transparent)]
+    Reckoning(#[from] SenderError),
 }
 
 /// One relation that an experiment must show.

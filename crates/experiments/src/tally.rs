@@ -35,6 +35,8 @@ pub struct Tally {
     pub just_migrated: u32,
     /// Late ones among those.
     pub just_migrated_late: u32,
+    /// Of all runs: the spheres were in each other while they had different owners (F1).
+    pub overlapped_across: u32,
     /// Thrashed runs by how often the pair left the server on which it met.
     pub times_thrashed: BTreeMap<u32, u32>,
     /// Penetrations of the contacts found in N, in steps.
@@ -57,6 +59,7 @@ impl Tally {
     /// Adds a run. `count_thrashed`: it belongs to N however often its spheres moved (policy `naive`, which knows no thrash).
     pub fn add(&mut self, seed: u64, record: &Record, count_thrashed: bool) {
         self.runs += 1;
+        self.overlapped_across += u32::from(record.overlapped_across);
         let thrashed = record.is_thrashed() && !count_thrashed;
         if (thrashed || record.verdict != Verdict::Correct) && self.offences.len() < REMEMBERED {
             self.offences.push(Offence {
@@ -99,6 +102,7 @@ impl Tally {
         self.thrashed_wrong += other.thrashed_wrong;
         self.just_migrated += other.just_migrated;
         self.just_migrated_late += other.just_migrated_late;
+        self.overlapped_across += other.overlapped_across;
         for (times, runs) in &other.times_thrashed {
             *self.times_thrashed.entry(*times).or_default() += runs;
         }
@@ -198,6 +202,7 @@ mod tests {
             migrations,
             times_thrashed: migrations / 2,
             just_migrated: verdict == Verdict::Late,
+            overlapped_across: verdict != Verdict::Correct,
         }
     }
 
@@ -220,6 +225,7 @@ mod tests {
         );
         assert_eq!((tally.thrashed, tally.thrashed_wrong), (2, 1));
         assert_eq!((tally.just_migrated, tally.just_migrated_late), (1, 1));
+        assert_eq!(tally.overlapped_across, 3, "thrashed runs too");
         assert_eq!(tally.times_thrashed, BTreeMap::from([(1, 1), (2, 1)]));
         assert_eq!(tally.penetration.count(), 2);
     }

@@ -181,10 +181,20 @@ fn loss_experiment_in_short() {
     );
 }
 
-/// AP-60: ownership by centre is late and misses; ours on the same encounters does not.
+/// AP-60: with ownership by centre bodies of two owners overlap (F1), collisions are late (F2) or missed (F3); ours on the same
+/// encounters does none of it.
 #[test]
 fn naive_experiment_in_short() {
-    assert_holds(&quick("ap-naive"), "AP-60");
+    let result = quick("ap-naive");
+    assert_holds(&result, "AP-60");
+    let overlaps = |variant: &str| -> u64 {
+        let rows = result.rows.iter().filter(|row| row["side"] == "within");
+        rows.filter(|row| row["variant"] == variant)
+            .map(|row| row["overlaps_across_owners"].as_u64().expect("counted"))
+            .sum()
+    };
+    assert!(overlaps("naive") > 0);
+    assert_eq!(overlaps("ours"), 0);
 }
 
 /// Same seed, same answer; another seed, another.

@@ -137,6 +137,7 @@ fn all_datagrams() -> Vec<Datagram> {
             nonce,
             epoch,
             cookie,
+            difficulty: 12,
             solution: 99,
         },
         Datagram::Accepted {
@@ -455,4 +456,26 @@ fn sizes() {
     };
     assert_eq!(bits(&vector()), 204, "26 bytes, of which 6 the rotation");
     assert_eq!(bits(&resting), 153, "20 bytes");
+}
+
+/// The very bytes, for whoever writes another implementation from the documentation.
+#[test]
+fn golden_bytes() {
+    let hex = |datagram: Datagram| -> String {
+        let bytes = datagram.encode().unwrap();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    };
+    assert_eq!(
+        hex(Datagram::Disconnect {
+            token: Token(0x0102_0304)
+        }),
+        "b104030201"
+    );
+    assert_eq!(
+        hex(packet(vec![ghost(7, Some(vector()))])),
+        concat!(
+            "81efbeaddee8fd3300fc0b0000000000000000000000000000800eb8bb8108f647c313000600c001",
+            "0000c08084a51490d00b0048002a1700a2ff8601400010006c0090f99f02c04080c0000000"
+        )
+    );
 }

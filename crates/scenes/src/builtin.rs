@@ -34,6 +34,7 @@ const ALL: &[Builtin] = builtins! {
     "corner-building": "Fig. 4.14: a static building on a four-way corner, bodies fall on it",
     "columns": "the column experiment, scaled down: bodies injected at borders and centres",
     "avalanche": "2,000 mixed bodies roll down a slope through four regions",
+    "shaker": "250 mixed bodies in a closed box that never come to rest; for the state stream",
     "pile": "5,000 boxes pile up in a pit; for benchmarks",
 };
 

@@ -24,7 +24,7 @@ const MAX_ANCHOR_GAP: f64 = 0.5;
 /// Joints have no frame of their own: what they lock is the difference between the bodies' axes.
 const MAX_START_TWIST_DEGREES: f32 = 10.0;
 const MAX_JOINTS: usize = 200_000;
-const MAX_COMMANDS: usize = 100_000;
+pub(crate) const MAX_COMMANDS: usize = 100_000;
 /// So many names are searched for one similar to a mistyped one.
 const MOST_COMPARED: usize = 2000;
 
@@ -82,7 +82,7 @@ fn read_body_name(table: &Table, key: &str, cast: &Cast) -> Option<BodyId> {
         } else {
             hint(name, cast)
         };
-        field.note(format!("there is no body named `{name}`; {hint}"));
+        field.note(format!("there is no body named `{name}`{hint}"));
     }
     found
 }
@@ -90,9 +90,19 @@ fn read_body_name(table: &Table, key: &str, cast: &Cast) -> Option<BodyId> {
 fn hint(name: &str, cast: &Cast) -> String {
     let known = cast.names.keys().map(String::as_str).take(MOST_COMPARED);
     match nearest(name, known) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "no body of this scene has a name".to_owned(),
+        Some(near) => format!("; did you mean `{near}`?"),
+        None if cast.names.is_empty() => "; no body of this scene has a name".to_owned(),
+        None => format!("; there are {}", some_names(cast)),
     }
+}
+
+/// Enough to see how bodies are called in this scene.
+fn some_names(cast: &Cast) -> String {
+    let mut names: Vec<&str> = cast.names.keys().map(String::as_str).take(9).collect();
+    if names.len() == 9 {
+        names[8] = "...";
+    }
+    names.join(", ")
 }
 
 fn read_axis(table: &Table, kind: Option<JointKind>) -> Option<Vec3> {
@@ -164,12 +174,14 @@ fn check_start(table: &Table, joint: &Joint, a: &Motion, b: &Motion) {
     }
 }
 
-pub(crate) fn read_commands(root: &Table, cast: &Cast) -> Vec<Command> {
+/// Commands by time; `pushes` are those that shakes add.
+pub(crate) fn read_commands(root: &Table, cast: &Cast, pushes: Vec<Command>) -> Vec<Command> {
     let tables = root.tables("command", MAX_COMMANDS);
     let mut commands: Vec<Command> = tables
         .iter()
         .filter_map(|t| read_command(t, cast))
         .collect();
+    commands.extend(pushes);
     // Stable: commands of one time keep the file's order.
     commands.sort_by(|a, b| a.at.total_cmp(&b.at));
     commands

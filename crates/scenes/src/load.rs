@@ -14,12 +14,12 @@ pub const MAX_FILE_BYTES: usize = 16 << 20;
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// Neither a file nor a built-in scene.
-    #[error("there is no file and no built-in scene `{name}`; the nearest is `{nearest}` (built-in: {})", builtin::names().collect::<Vec<_>>().join(", "))]
+    #[error("there is no file and no built-in scene `{name}`{} (built-in: {})", hint(*nearest), builtin::names().collect::<Vec<_>>().join(", "))]
     Unknown {
         /// What was asked for.
         name: String,
-        /// The built-in scene with the most similar name.
-        nearest: String,
+        /// A built-in scene with a similar name.
+        nearest: Option<&'static str>,
     },
     /// The file is there but cannot be read, or is not text.
     #[error("cannot read {file}: {source}")]
@@ -40,6 +40,10 @@ pub enum LoadError {
     Invalid(#[from] SceneErrors),
 }
 
+fn hint(nearest: Option<&str>) -> String {
+    nearest.map_or(String::new(), |near| format!("; did you mean `{near}`?"))
+}
+
 impl Scene {
     /// A built-in scene by its name, otherwise a scene file by its path.
     pub fn load(name_or_path: &str) -> Result<Self, LoadError> {
@@ -50,9 +54,7 @@ impl Scene {
         if !path.exists() {
             return Err(LoadError::Unknown {
                 name: name_or_path.to_owned(),
-                nearest: nearest(name_or_path, builtin::names())
-                    .unwrap_or_default()
-                    .to_owned(),
+                nearest: nearest(name_or_path, builtin::names()),
             });
         }
         let text = read_text(path)?;

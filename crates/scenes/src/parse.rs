@@ -4,7 +4,7 @@ use crate::problems::Problems;
 use crate::reader::{Allowed, Table};
 use crate::shapes::Meshes;
 use crate::{MAX_FILE_BYTES, MAX_SECONDS, Scene, SceneErrors, Tolerances};
-use crate::{bodies, injectors, joints, regions};
+use crate::{bodies, injectors, joints, regions, shakes};
 use domain::TickLength;
 use glam::Vec3;
 use std::path::Path;
@@ -25,6 +25,7 @@ pub(crate) const SCENE_KEYS: &[&str] = &[
     "injector",
     "joint",
     "command",
+    "shake",
 ];
 pub(crate) const TOLERANCE_KEYS: &[&str] = &["speed", "latency_ms", "frame_ms"];
 
@@ -87,7 +88,8 @@ fn read_scene(root: &Table, base_dir: Option<&Path>) -> Scene {
     let statics = bodies::read_statics(root, &meshes);
     let cast = bodies::read_cast(root, &meshes);
     let joints = joints::read_joints(root, &cast);
-    let commands = joints::read_commands(root, &cast);
+    let pushes = shakes::read_shakes(root, seconds, seed.unwrap_or(0), &cast.bodies);
+    let commands = joints::read_commands(root, &cast, pushes);
     Scene {
         name: name.to_owned(),
         seconds,
@@ -167,6 +169,7 @@ mod tests {
             injectors::INJECTOR_KEYS,
             joints::JOINT_KEYS,
             joints::COMMAND_KEYS,
+            shakes::SHAKE_KEYS,
         ]
         .concat();
         words.extend(

@@ -5,6 +5,7 @@
 //! for a wrong value never reaches a [`Scene`](crate::Scene).
 
 use crate::nearest::unknown;
+use crate::numbers::Short;
 use crate::problems::Problems;
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
@@ -62,7 +63,8 @@ impl fmt::Display for Allowed {
         write!(
             f,
             "a finite number {bound} {} and at most {}",
-            self.min, self.max
+            Short(self.min),
+            Short(self.max)
         )
     }
 }
@@ -181,7 +183,7 @@ impl<'r, 't> Field<'r, 't> {
         };
         match value {
             Some(value) if allowed.holds(value) => Some(value),
-            Some(value) => self.refuse(format!("must be {allowed}, not {value}")),
+            Some(value) => self.refuse(format!("must be {allowed}, not {}", Short(value))),
             None => self.refuse(format!("must be {allowed}, not {}", self.kind())),
         }
     }

@@ -29,6 +29,9 @@ const COORDINATE: Allowed = Allowed::within(1e6);
 /// So many list entries are read; how many a shape may have is for the domain to say.
 const MOST_ENTRIES: usize = 200_000;
 
+const BARE_PART: &str = "a part is not a shape but has one: put `type` and the keys that belong to it into `shape`, \
+                         e.g. { shape = { type = \"sphere\", radius = 0.5 }, position = [0, 1, 0] }";
+
 /// Where a shape stands decides what it may be.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -230,11 +233,19 @@ fn scaled(vertices: Arc<[Vec3]>, triangles: Arc<[[u32; 3]]>, scale: f32) -> Shap
 fn parts(table: &Table, meshes: &Meshes) -> Option<Arc<[CompoundPart]>> {
     let field = table.required("parts", "a list of { shape, position, rotation }")?;
     let items = field.items("a list of { shape, position, rotation }", MOST_ENTRIES)?;
-    Some(all(items.iter().map(|item| part(item, meshes)))?.into())
+    let mut told = false;
+    Some(all(items.iter().map(|item| part(item, meshes, &mut told)))?.into())
 }
 
-fn part(item: &Field, meshes: &Meshes) -> Option<CompoundPart> {
+/// Who writes a part as if it were a shape writes all of them so, and is `told` once.
+fn part(item: &Field, meshes: &Meshes, told: &mut bool) -> Option<CompoundPart> {
     let table = item.table()?;
+    if table.field("shape").is_none() && table.field("type").is_some() {
+        if !std::mem::replace(told, true) {
+            item.note(BARE_PART);
+        }
+        return None;
+    }
     table.allow(&[PART_KEYS]);
     let shape = read_shape(&table, Place::Part, meshes);
     let position = match table.field("position") {

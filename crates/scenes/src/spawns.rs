@@ -170,11 +170,11 @@ fn room(others: &[(DVec3, f64)], position: DVec3, radius: f64) -> f64 {
 }
 
 /// Uniform in [0, 1): the upper 53 bits, so that the same stream gives the same number everywhere.
-fn unit(rng: &mut Pcg64) -> f64 {
+pub(crate) fn unit(rng: &mut Pcg64) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-fn within(rng: &mut Pcg64, low: DVec3, high: DVec3) -> DVec3 {
+pub(crate) fn within(rng: &mut Pcg64, low: DVec3, high: DVec3) -> DVec3 {
     let share = DVec3::new(unit(rng), unit(rng), unit(rng));
     low + (high - low) * share
 }

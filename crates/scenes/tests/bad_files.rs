@@ -22,6 +22,7 @@ const CASES: &[Case] = &[
     ("text for number", "seconds = \"ten\"\n", 1, "seconds", "not a text"),
     ("zero seconds", "seconds = 0\n", 1, "seconds", "above 0 and at most 86400, not 0"),
     ("too many seconds", "seconds = 90000\n", 1, "seconds", "at most 86400"),
+    ("huge number", "seconds = 1e300\n", 1, "seconds", "at most 86400, not 1e300"),
     ("not a number", "seconds = nan\n", 1, "seconds", "finite number"),
     ("negative seed", "seed = -1\n", 1, "seed", "whole number from 0"),
     ("fractional seed", "seed = 1.5\n", 1, "seed", "whole number"),
@@ -67,6 +68,7 @@ const CASES: &[Case] = &[
     ("far point", "[[body]]\nshape = { type = \"convex\", points = [[0,0,0],[1,0,0],[0,0,1],[0,9e5,0]] }\n", 2, "body[0].shape.points", "finite"),
     ("no parts", "[[body]]\nshape = { type = \"compound\", parts = [] }\n", 2, "body[0].shape.parts", "0 given"),
     ("nested compound", "[[body]]\nshape = { type = \"compound\", parts = [\n{ shape = { type = \"compound\", parts = [] } }] }\n", 3, "body[0].shape.parts[0].shape.type", "cannot be part of a compound"),
+    ("parts without `shape`", "[[body]]\nshape = { type = \"compound\", parts = [\n{ type = \"sphere\", radius = 1 },\n{ type = \"cuboid\", size = [1, 1, 1], position = [1, 0, 0] }] }\n", 3, "body[0].shape.parts[0]", "{ shape = { type = \"sphere\""),
     ("bad part", "[[body]]\nshape = { type = \"compound\", parts = [{ shape = { type = \"sphere\", radius = 1 }, postion = [0, 0, 0] }] }\n", 2, "body[0].shape.parts[0].postion", "did you mean `position`?"),
     ("mesh without anything", "[[static]]\nshape = { type = \"mesh\", vertices = [[0,0,0],[1,0,0],[0,0,1]] }\n", 2, "static[0].shape.triangles", "missing key"),
     ("bad triangle", "[[static]]\nshape = { type = \"mesh\", vertices = [[0,0,0],[1,0,0],[0,0,1]], triangles = [[0, 1]] }\n", 2, "static[0].shape.triangles[0]", "3 corners, not 2"),
@@ -113,6 +115,7 @@ const TWO_BODIES: &str = "[[body]]\nname = \"ball\"\nshape = { type = \"sphere\"
 #[rustfmt::skip]
 const WITH_BODIES: &[Case] = &[
     ("unknown body", "[[joint]]\ntype = \"fixed\"\na = \"bal\"\nb = \"rod\"\n", 11, "joint[0].a", "no body named `bal`; did you mean `ball`?"),
+    ("a stranger", "[[joint]]\ntype = \"fixed\"\na = \"elephant\"\nb = \"rod\"\n", 11, "joint[0].a", "no body named `elephant`; there are ball, rod"),
     ("unknown joint type", "[[joint]]\ntype = \"hinge\"\na = \"ball\"\nb = \"rod\"\nanchor = [0, 0, 0]\n", 10, "joint[0].type", "unknown joint type `hinge`"),
     ("to itself", "[[joint]]\ntype = \"fixed\"\na = \"rod\"\nb = \"rod\"\n", 12, "joint[0].b", "two different bodies"),
     ("zero axis", "[[joint]]\ntype = \"revolute\"\na = \"ball\"\nb = \"rod\"\nanchor = [0, 0, 0]\naxis = [0, 0, 0]\n", 14, "joint[0].axis", "not be zero"),

@@ -199,7 +199,7 @@ fn mesh_files_are_found_beside_the_scene_and_their_mistakes_named() {
 #[test]
 fn what_cannot_be_loaded_says_why() {
     let error = Scene::load("hed-on").unwrap_err();
-    assert!(matches!(&error, LoadError::Unknown { nearest, .. } if nearest == "head-on"));
+    assert!(matches!(&error, LoadError::Unknown { nearest, .. } if *nearest == Some("head-on")));
     assert!(error.to_string().contains("orbit"), "lists all: {error}");
 
     let dir = Scratch::new("loads");

@@ -9,8 +9,9 @@
 //! cargo run --release -p auramesh-simulator --example cost SCENE [SERVERS]    the split of a built-in scene or a file
 //! ```
 //!
-//! Other programs on the machine disturb a clock, even that of CPU time: what is compared takes turns tick by tick, and
-//! the median of many short rounds counts.
+//! Exit status: 0 if every ratio of total times is within its bar, 1 if one is above it, 2 for bad usage. (A scene's split has
+//! no bar.) Other programs on the machine disturb a clock, even that of CPU time: what is compared takes turns tick by tick,
+//! and the median of many short rounds is printed beside the total; if the two are far apart, measure again.
 
 use boundary::{BodyView, BoundaryConfig, Tolerances, initial};
 use cpu_time::ThreadTime;
@@ -22,6 +23,7 @@ use glam::{DVec3, Quat, Vec3};
 use rapier3d::prelude::{ColliderBuilder, PhysicsWorld, RigidBodyBuilder, SharedShape, Vector};
 use region::{Region, RegionConfig};
 use scenes::Scene;
+use std::process::ExitCode;
 use std::time::Duration;
 
 const BOXES: u64 = 5_000;
@@ -29,20 +31,39 @@ const TICKS: u64 = 300;
 const GRAVITY: Vec3 = Vec3::new(0.0, -9.81, 0.0);
 /// Ticks per round.
 const ROUND: u64 = 20;
+/// One region may cost so much of what bare Rapier costs.
+const MOST_OF_RAPIER: f64 = 1.05;
+/// Boundary work may cost so much of what physics costs.
+const MOST_OF_PHYSICS: f64 = 0.10;
 
-fn main() {
+fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let servers = args.get(1).map(|text| text.parse()).transpose();
-    match (args.first().map(String::as_str), servers) {
+    let within = match (args.first().map(String::as_str), servers) {
         (None, _) => {
-            compare_one_region();
-            compare_four_regions();
+            let verdicts = [compare_one_region(), compare_four_regions()];
+            verdicts == [true; 2]
         }
         (Some("one"), _) => compare_one_region(),
         (Some("four"), _) => compare_four_regions(),
-        (Some(scene), Ok(servers)) => split_of(scene, servers),
+        (Some(scene), Ok(servers)) => {
+            split_of(scene, servers);
+            true
+        }
         (Some(_), Err(_)) => fail("usage: cost [one | four | SCENE [SERVERS]]"),
-    }
+    };
+    ExitCode::from(u8::from(!within))
+}
+
+/// Prints a ratio against its bar; answers whether the total is within it.
+fn judge(what: &str, rounds: Vec<f64>, total: f64, most: f64) -> bool {
+    let within = total <= most;
+    println!(
+        "  {what}: total {total:.3}, median of rounds {:.3} (at most {most:.2}: {})",
+        median(rounds),
+        if within { "ok" } else { "FAILED" },
+    );
+    within
 }
 
 fn fail(why: impl std::fmt::Display) -> ! {
@@ -64,7 +85,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 // ── one region against bare Rapier ─────────────────────────────────────────────────────────────────────────────────
 
-fn compare_one_region() {
+fn compare_one_region() -> bool {
     let bodies = heap(0..BOXES, DVec3::ZERO, 0.5);
     let mut ratios = Vec::new();
     let (mut bare, mut ours) = (Duration::ZERO, Duration::ZERO);
@@ -112,11 +133,8 @@ fn compare_one_region() {
         per_tick(bare),
         per_tick(ours)
     );
-    println!(
-        "  Region / bare Rapier: median of rounds {:.3}, total {:.3} (wanted: at most 1.05)",
-        median(ratios),
-        ours.as_secs_f64() / bare.as_secs_f64(),
-    );
+    let total = ours.as_secs_f64() / bare.as_secs_f64();
+    judge("Region / bare Rapier", ratios, total, MOST_OF_RAPIER)
 }
 
 fn plain_rapier(bodies: &[Body]) -> PhysicsWorld {
@@ -142,7 +160,7 @@ fn are_alike(plain: &PhysicsWorld, fleet: &Fleet) -> bool {
 
 // ── four regions ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-fn compare_four_regions() {
+fn compare_four_regions() -> bool {
     let extent = Rect {
         min: [-340.0; 2],
         max: [340.0; 2],
@@ -174,7 +192,7 @@ fn compare_four_regions() {
             projecting += fleet.projecting();
         }
         awake += fleet.awake();
-        ratios.push(round.boundary().as_secs_f64() / round.physics.as_secs_f64());
+        ratios.push(round.ratio());
         total.add(&round);
     }
     println!(
@@ -185,11 +203,7 @@ fn compare_four_regions() {
         fleet.handed_over,
     );
     total.print(TICKS);
-    println!(
-        "  boundary / physics: median of rounds {:.3}, total {:.3} (wanted: at most 0.10)",
-        median(ratios),
-        total.boundary().as_secs_f64() / total.physics.as_secs_f64(),
-    );
+    judge("boundary / physics", ratios, total.ratio(), MOST_OF_PHYSICS)
 }
 
 /// Groups of five boxes that slide along the borders, farther apart than clusters link. Two groups of five keep to their
@@ -339,8 +353,7 @@ fn split_of(name: &str, servers: Option<usize>) {
         fleet.handed_over,
     );
     total.print(ticks);
-    let ratio = total.boundary().as_secs_f64() / total.physics.as_secs_f64();
-    println!("  boundary / physics: {ratio:.3}");
+    println!("  boundary / physics: {:.3}", total.ratio());
 }
 
 // ── regions and what they cost ─────────────────────────────────────────────────────────────────────────────────────
@@ -363,6 +376,11 @@ struct Cost {
 impl Cost {
     fn boundary(&self) -> Duration {
         self.entering + self.leaving + self.hearing + self.wire
+    }
+
+    /// Boundary work over physics.
+    fn ratio(&self) -> f64 {
+        self.boundary().as_secs_f64() / self.physics.as_secs_f64()
     }
 
     fn add(&mut self, other: &Self) {

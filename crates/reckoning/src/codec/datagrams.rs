@@ -68,7 +68,7 @@ pub enum Datagram {
         nonce: u64,
         /// When the cookie was made, in periods of the server.
         epoch: u32,
-        /// Keyed hash of address, nonce and epoch.
+        /// Keyed hash of address, nonce, epoch and difficulty.
         cookie: [u8; 16],
         /// How many leading zero bits the solution's hash needs.
         difficulty: u8,
@@ -81,6 +81,8 @@ pub enum Datagram {
         epoch: u32,
         /// From the challenge.
         cookie: [u8; 16],
+        /// From the challenge.
+        difficulty: u8,
         /// The puzzle's solution.
         solution: u64,
     },
@@ -206,9 +208,11 @@ impl Datagram {
                 nonce,
                 epoch,
                 cookie,
+                difficulty,
                 solution,
             } => {
                 put_cookie(out, *nonce, *epoch, cookie);
+                out.bits((*difficulty).into(), 8);
                 out.bits(*solution, 64);
             }
             Self::Accepted {
@@ -267,6 +271,7 @@ impl Datagram {
                 nonce: reader.bits(64, "nonce")?,
                 epoch: reader.bits(32, "epoch")? as u32,
                 cookie: get_cookie(reader)?,
+                difficulty: reader.bits(8, "difficulty")? as u8,
                 solution: reader.bits(64, "solution")?,
             },
             6 => Self::Accepted {

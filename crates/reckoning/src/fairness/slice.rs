@@ -10,7 +10,7 @@
 //! two paths meet on a line, which is every instant turn. [`linear_error`] is the same integral along the relative velocity:
 //! `u` runs from `u0` to `u1` at the constant distance `h` beside the path, ∫√(u²+h²) du, which has no such holes.
 
-use crate::motion::{extrapolate_by, signed_secs};
+use crate::motion::{extrapolate_by, place_on_circle, signed_secs};
 use crate::vector::{DrVector, Kind};
 use domain::SimTime;
 use glam::DVec3;
@@ -174,7 +174,7 @@ pub(super) fn position_by(vector: &DrVector, secs: f64) -> DVec3 {
         Kind::AtRest => position,
         Kind::Linear => position + velocity * secs,
         Kind::Ballistic => position + velocity * secs + vector.acceleration * (0.5 * secs * secs),
-        Kind::Circular => extrapolate_by(vector, secs).position,
+        Kind::Circular => place_on_circle(vector, secs),
     }
 }
 

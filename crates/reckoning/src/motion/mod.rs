@@ -26,6 +26,7 @@ pub use clock::{
 pub use convergence::{Convergence, Smoother};
 pub use drivers::{Driver, TANK_SPEED, TANK_TURN_RATE};
 pub use measure::{DistanceRule, angle_between};
+pub(crate) use models::place_on_circle;
 pub use models::{BuiltIn, Model, Placed, extrapolate, extrapolate_by, signed_secs};
 pub use one_way::OneWayDelay;
 pub use receiver::{ClockMode, Receiver};

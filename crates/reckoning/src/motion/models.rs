@@ -79,6 +79,11 @@ pub fn extrapolate_by(vector: &DrVector, secs: f64) -> Placed {
     }
 }
 
+/// Only the place that [`extrapolate_by`] gives for [`Kind::Circular`]: its rotation would cost as much again.
+pub(crate) fn place_on_circle(vector: &DrVector, secs: f64) -> DVec3 {
+    circular(vector, secs).0
+}
+
 /// Seconds from one time to another, negative if `to` is the earlier. Exact to the nanosecond for the first 104 days
 /// between the two, and no subtraction that could underflow.
 pub fn signed_secs(from: SimTime, to: SimTime) -> f64 {

@@ -59,7 +59,7 @@ pub enum ObjectError {
 
 #[derive(Clone, Debug)]
 enum Side {
-    Owner(Trigger),
+    Owner(Box<Trigger>),
     Ghost(Box<Received>),
 }
 
@@ -83,7 +83,7 @@ pub struct DrObject {
 impl DrObject {
     /// An object that moves here. Positions travel on a grid of 1 mm, so a distance threshold should not be below 2 mm.
     pub fn owned(id: BodyId, thresholds: Thresholds) -> Self {
-        Self::with_side(id, Side::Owner(Trigger::new(id, thresholds)))
+        Self::with_side(id, Side::Owner(Box::new(Trigger::new(id, thresholds))))
     }
 
     /// An object that moves elsewhere.
@@ -165,7 +165,7 @@ impl DrObject {
         let vector = trigger.observe_with(self.model.as_ref(), now, state);
         Ok(vector.map(|vector| {
             let exported = rounded(&vector);
-            *trigger = Trigger::resume(exported, *trigger.thresholds());
+            **trigger = Trigger::resume(exported, *trigger.thresholds());
             exported
         }))
     }

@@ -24,6 +24,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// So many objects may be too large for what is left of a packet before it counts as full.
 const MAX_MISFITS: usize = 8;
 
+/// Hardly a packet takes more updates; what is beyond follows in the next, so only so many need to be put in order.
+const MAX_PER_PACKET: usize = 256;
+
 /// What the other side knows of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -211,7 +214,12 @@ impl GhostSender {
             None => 0.0,
         };
         let mut order: Vec<_> = self.pending.iter().map(|e| (urgency(e), *e)).collect();
-        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let first = |a: &(f64, BodyId), b: &(f64, BodyId)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        if order.len() > MAX_PER_PACKET {
+            order.select_nth_unstable_by(MAX_PER_PACKET, first);
+            order.truncate(MAX_PER_PACKET);
+        }
+        order.sort_unstable_by(first);
         order.into_iter().map(|(_, entity)| entity).collect()
     }
 

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! client                                        server
-//!   │ ConnectRequest(nonce) ─────────────────────▶ │  computes a cookie from address, nonce and its secret; forgets
+//!   │ ConnectRequest(nonce) ─────────────────────▶ │  computes a cookie from all this and its secret; forgets
 //!   │ ◀───────── Challenge(epoch, cookie, puzzle) ─│  all of it again
 //!   │ (solves the puzzle)                          │
-//!   │ ConnectResponse(nonce, epoch, cookie, sol.) ▶│  the cookie is right: the client really receives at that address;
+//!   │ ConnectResponse(all of it, solution) ───────▶│  the cookie is right: the client really receives at that address;
 //!   │ ◀───────────────────────── Accepted(token) ──│  the puzzle is solved: it means it. Only now: a connection
 //! ```
 //!
@@ -74,47 +74,50 @@ impl Gatekeeper {
         match datagram {
             Datagram::ConnectRequest { nonce } => {
                 self.count_knock(now);
-                let epoch = epoch_of(now);
+                let (epoch, difficulty) = (epoch_of(now), self.difficulty());
                 Verdict::Answer(Datagram::Challenge {
                     nonce: *nonce,
                     epoch,
-                    cookie: self.cookie(from, *nonce, epoch),
-                    difficulty: self.difficulty(),
+                    cookie: self.cookie(from, *nonce, epoch, difficulty),
+                    difficulty,
                 })
             }
             Datagram::ConnectResponse {
                 nonce,
                 epoch,
                 cookie,
+                difficulty,
                 solution,
-            } => self.judge(now, from, *nonce, *epoch, cookie, *solution),
+            } => {
+                // A wrong cookie gets no answer at all: it may have been sent in another's name.
+                let right = self.cookie(from, *nonce, *epoch, *difficulty);
+                if !is_same(&right, cookie) {
+                    return Verdict::Ignore;
+                }
+                let solved = is_solution(cookie, *nonce, *difficulty, *solution);
+                self.judge(now, from, *nonce, *epoch, solved)
+            }
             _ => Verdict::Ignore,
         }
     }
 
+    /// A client that really is where it says it is.
     fn judge(
         &self,
         now: SimTime,
         from: SocketAddr,
         nonce: u64,
         epoch: u32,
-        cookie: &[u8; 16],
-        solution: u64,
+        solved: bool,
     ) -> Verdict {
         let refuse = |reason| Verdict::Answer(Datagram::Refused { nonce, reason });
-        // A wrong cookie gets no answer at all: it may have been sent in another's name.
-        let right = blake3::Hash::from_bytes(widen(&self.cookie(from, nonce, epoch)));
-        if right != blake3::Hash::from_bytes(widen(cookie)) {
-            return Verdict::Ignore;
-        }
         if epoch_of(now).wrapping_sub(epoch) > 1 {
             return refuse(RefusalReason::Expired);
         }
-        // The difficulty may have risen since the challenge; what was asked then, at least, was the base.
-        if !is_solution(cookie, nonce, self.base_difficulty, solution) {
+        if !solved {
             return refuse(RefusalReason::WrongSolution);
         }
-        let token = self.keyed("token", from, nonce, epoch);
+        let token = self.keyed("token", from, nonce, epoch, 0);
         let first = token.as_bytes().first_chunk().copied().unwrap_or_default();
         Verdict::Admit {
             nonce,
@@ -135,12 +138,20 @@ impl Gatekeeper {
         self.load_bits = self.load_bits.max(doublings as u8);
     }
 
-    fn cookie(&self, from: SocketAddr, nonce: u64, epoch: u32) -> [u8; 16] {
-        let hash = self.keyed("cookie", from, nonce, epoch);
+    /// The difficulty is part of it, so that nobody solves an easier puzzle than was asked.
+    fn cookie(&self, from: SocketAddr, nonce: u64, epoch: u32, difficulty: u8) -> [u8; 16] {
+        let hash = self.keyed("cookie", from, nonce, epoch, difficulty);
         hash.as_bytes().first_chunk().copied().unwrap_or_default()
     }
 
-    fn keyed(&self, purpose: &str, from: SocketAddr, nonce: u64, epoch: u32) -> blake3::Hash {
+    fn keyed(
+        &self,
+        purpose: &str,
+        from: SocketAddr,
+        nonce: u64,
+        epoch: u32,
+        difficulty: u8,
+    ) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new_keyed(&self.secret);
         hasher.update(purpose.as_bytes());
         match from.ip() {
@@ -150,15 +161,19 @@ impl Gatekeeper {
         hasher.update(&from.port().to_le_bytes());
         hasher.update(&nonce.to_le_bytes());
         hasher.update(&epoch.to_le_bytes());
+        hasher.update(&[difficulty]);
         hasher.finalize()
     }
 }
 
-/// Hashes compare in constant time; sixteen bytes are compared as half a hash.
-fn widen(cookie: &[u8; 16]) -> [u8; 32] {
-    let mut wide = [0; 32];
-    wide[..16].copy_from_slice(cookie);
-    wide
+/// In constant time, as hashes compare: sixteen bytes as half a hash.
+fn is_same(one: &[u8; 16], other: &[u8; 16]) -> bool {
+    let [one, other] = [one, other].map(|cookie| {
+        let mut wide = [0; 32];
+        wide[..16].copy_from_slice(cookie);
+        blake3::Hash::from_bytes(wide)
+    });
+    one == other
 }
 
 fn epoch_of(now: SimTime) -> u32 {
@@ -271,6 +286,7 @@ impl Connector {
             nonce: self.nonce,
             epoch,
             cookie,
+            difficulty,
             solution: 0,
         };
         self.step = Step::Solving { search, answer };

@@ -46,7 +46,7 @@ fn dr_49_a_cookie_is_worthless_at_another_address() {
 }
 
 #[test]
-fn dr_49_a_cookie_of_another_secret_nonce_or_epoch_is_worthless() {
+fn dr_49_a_cookie_of_another_secret_nonce_epoch_or_puzzle_is_worthless() {
     let (mut gate, now) = (gatekeeper(), secs(3.0));
     let response = answer(&mut gate, now, address(1), 5);
     let mut stranger = Gatekeeper::new([43; 32], 8);
@@ -55,18 +55,24 @@ fn dr_49_a_cookie_of_another_secret_nonce_or_epoch_is_worthless() {
         nonce,
         epoch,
         cookie,
+        difficulty,
         solution,
     } = response
     else {
         panic!("a response");
     };
-    let forged = |nonce, epoch| Datagram::ConnectResponse {
+    let forged = |nonce, epoch, difficulty| Datagram::ConnectResponse {
         nonce,
         epoch,
         cookie,
+        difficulty,
         solution,
     };
-    for forged in [forged(nonce + 1, epoch), forged(nonce, epoch + 1)] {
+    for forged in [
+        forged(nonce + 1, epoch, difficulty),
+        forged(nonce, epoch + 1, difficulty),
+        forged(nonce, epoch, 0),
+    ] {
         assert_eq!(gate.handle(now, address(1), &forged), Verdict::Ignore);
     }
 }
@@ -98,6 +104,43 @@ fn dr_49_an_unsolved_puzzle_is_refused() {
     };
     let verdict = gate.handle(now, address(1), &response);
     assert_eq!(verdict, Verdict::Answer(expected));
+}
+
+// A puzzle made harder by a flood must be solved as hard as it was asked.
+#[test]
+fn dr_49_in_a_flood_an_easy_solution_is_not_enough() {
+    let (mut gate, now) = (gatekeeper(), secs(3.0));
+    let knock = Datagram::ConnectRequest { nonce: 5 };
+    let challenge = |gate: &mut Gatekeeper| match gate.handle(now, address(1), &knock) {
+        Verdict::Answer(Datagram::Challenge {
+            cookie,
+            difficulty,
+            epoch,
+            ..
+        }) => (cookie, difficulty, epoch),
+        other => panic!("{other:?}"),
+    };
+    for _ in 0..1000 {
+        challenge(&mut gate);
+    }
+    let (cookie, difficulty, epoch) = challenge(&mut gate);
+    assert!(difficulty > 8);
+    let solved = |bits, solution: &u64| is_solution(&cookie, 5, bits, *solution);
+    let easy = (0..)
+        .find(|s| solved(8, s) && !solved(difficulty, s))
+        .unwrap();
+    let respond = |solution| Datagram::ConnectResponse {
+        nonce: 5,
+        epoch,
+        cookie,
+        difficulty,
+        solution,
+    };
+    let refused = gate.handle(now, address(1), &respond(easy));
+    assert!(matches!(refused, Verdict::Answer(Datagram::Refused { .. })));
+    let hard = (0..).find(|s| solved(difficulty, s)).unwrap();
+    let admitted = gate.handle(now, address(1), &respond(hard));
+    assert!(matches!(admitted, Verdict::Admit { .. }));
 }
 
 #[test]

@@ -36,15 +36,15 @@
 //! let seen = bob.place(SimTime::from_secs(2.0), BodyId(7)).expect("alice's object is in bob's view");
 //! assert!((seen.position.x - 6.0).abs() < 0.01);
 //! #
-//! # fn drive(now: SimTime, server: &mut Server, clients: [&mut Client; 2]) {
+//! # fn drive(now: SimTime, server: &mut Server, mut clients: [&mut Client; 2]) {
 //! #     let address = |i: usize| std::net::SocketAddr::from(([127, 0, 0, 1], i as u16));
-//! #     server.handle_tick(now);
-//! #     for (i, client) in clients.into_iter().enumerate() {
+//! #     for (i, client) in clients.iter_mut().enumerate() {
 //! #         client.handle_tick(now);
 //! #         while let Some(bytes) = client.poll_transmit(now) { server.handle_datagram(now, address(i), &bytes).unwrap(); }
-//! #         while let Some((to, bytes)) = server.poll_transmit(now) {
-//! #             if to == address(i) { client.handle_datagram(now, &bytes).unwrap(); }
-//! #         }
+//! #     }
+//! #     server.handle_tick(now);
+//! #     while let Some((to, bytes)) = server.poll_transmit(now) {
+//! #         clients[usize::from(to.port())].handle_datagram(now, &bytes).unwrap();
 //! #     }
 //! # }
 //! ```

@@ -9,7 +9,7 @@ use crate::codec::{GhostUpdate, StateBits};
 use crate::fairness::PolicyTag;
 use crate::motion::{Rejected, TrueState};
 use domain::{BodyId, SimTime};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// Why an object's news was refused; the object is as before.
@@ -34,6 +34,18 @@ struct Relayed {
     object: DrObject,
     /// `None`: the server itself.
     owner: Option<ClientId>,
+    /// Who has it in scope.
+    watchers: BTreeSet<ClientId>,
+}
+
+impl Relayed {
+    fn new(object: DrObject, owner: Option<ClientId>) -> Self {
+        Self {
+            object,
+            owner,
+            watchers: BTreeSet::new(),
+        }
+    }
 }
 
 /// All objects of a server.
@@ -77,8 +89,7 @@ impl Relay {
         if self.objects.contains_key(&id) {
             return Err(ObjectError::Exists(id));
         }
-        let owner = None;
-        self.objects.insert(id, Relayed { object, owner });
+        self.objects.insert(id, Relayed::new(object, None));
         Ok(())
     }
 
@@ -109,7 +120,7 @@ impl Relay {
         self.objects.remove(&id).is_some()
     }
 
-    pub(super) fn owned_by(&self, client: ClientId) -> Vec<BodyId> {
+    fn owned_by(&self, client: ClientId) -> Vec<BodyId> {
         let theirs = |(_, relayed): &(&BodyId, &Relayed)| relayed.owner == Some(client);
         self.objects
             .iter()
@@ -147,30 +158,39 @@ impl Relay {
         };
         // On a copy, so that a vector that is refused leaves no trace of the rest either.
         let changed = apply(&mut object, now, update, delay)?;
-        if afresh {
-            self.remove(id);
+        match self.objects.get_mut(&id) {
+            Some(known) if !afresh => known.object = object,
+            _ => {
+                self.remove(id);
+                self.objects.insert(id, Relayed::new(object, Some(from)));
+            }
         }
-        let owner = Some(from);
-        self.objects.insert(id, Relayed { object, owner });
         Ok(changed)
     }
 
-    /// Who of these links is to be told of a new vector? Marks it there.
-    pub(super) fn distribute<'a>(
-        &mut self,
-        now: SimTime,
-        vector: &DrVector,
-        links: impl Iterator<Item = (ClientId, &'a mut Link)>,
-    ) {
-        let chosen = self.fair.as_mut().map(|fair| fair.trigger(now, vector));
-        for (client, link) in links {
-            if chosen
-                .as_ref()
-                .is_none_or(|chosen| chosen.contains(&client))
-            {
-                link.ghosts.mark(now, vector.entity, StateBits::VECTOR);
+    /// Who is to be told of a new vector?
+    pub(super) fn recipients(&mut self, now: SimTime, vector: &DrVector) -> Vec<ClientId> {
+        match &mut self.fair {
+            Some(fair) => fair.trigger(now, vector),
+            None => self.watchers(vector.entity),
+        }
+    }
+
+    /// Who has an object in scope?
+    pub(super) fn watchers(&self, id: BodyId) -> Vec<ClientId> {
+        let relayed = self.objects.get(&id);
+        relayed.map_or_else(Vec::new, |one| one.watchers.iter().copied().collect())
+    }
+
+    /// A client is gone; says which objects were its own.
+    pub(super) fn dismiss(&mut self, client: ClientId) -> Vec<BodyId> {
+        for (id, relayed) in &mut self.objects {
+            relayed.watchers.remove(&client);
+            if let Some(fair) = &mut self.fair {
+                fair.leave(client, *id);
             }
         }
+        self.owned_by(client)
     }
 
     /// The scope query for one client: what comes into its view, what leaves it.
@@ -192,9 +212,10 @@ impl Relay {
             .filter(|id| !self.objects.contains_key(id))
             .collect();
         gone.into_iter().for_each(|id| link.ghosts.leave(id));
-        for (id, Relayed { object, owner }) in &self.objects {
+        for (id, relayed) in &mut self.objects {
+            let (object, owner) = (&relayed.object, relayed.owner);
             let seen = link.ghosts.has(*id);
-            let importance = match *owner == Some(client) {
+            let importance = match owner == Some(client) {
                 true => None,
                 false => scope.importance(&viewer, object, seen, now),
             };
@@ -205,9 +226,11 @@ impl Relay {
                     }
                     let (class, bits) = (object.class(), object.bits());
                     link.ghosts.enter(now, *id, class, bits, importance);
+                    relayed.watchers.insert(client);
                 }
                 None if seen => {
                     link.ghosts.leave(*id);
+                    relayed.watchers.remove(&client);
                     if let Some(fair) = &mut self.fair {
                         fair.leave(client, *id);
                     }

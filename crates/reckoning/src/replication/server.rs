@@ -112,9 +112,7 @@ impl Server {
         }
         let waited = self.relay.fair_mut().map(|fair| fair.tick(now));
         for (client, entity) in waited.unwrap_or_default() {
-            if let Some(seat) = self.seats.get_mut(client) {
-                seat.link.ghosts.mark(now, entity, StateBits::VECTOR);
-            }
+            self.mark(now, entity, StateBits::VECTOR, vec![client]);
         }
     }
 
@@ -160,7 +158,8 @@ impl Server {
         state: &TrueState,
     ) -> Result<(), ObjectError> {
         if let Some(vector) = self.relay.observe(now, id, state)? {
-            self.relay.distribute(now, &vector, self.seats.links());
+            let recipients = self.relay.recipients(now, &vector);
+            self.mark(now, id, StateBits::VECTOR, recipients);
         }
         Ok(())
     }
@@ -174,7 +173,8 @@ impl Server {
         bytes: Vec<u8>,
     ) -> Result<(), ObjectError> {
         let bits = self.relay.set_state(id, bit, bytes)?;
-        self.mark_all(now, id, bits);
+        let watchers = self.relay.watchers(id);
+        self.mark(now, id, bits, watchers);
         Ok(())
     }
 
@@ -281,19 +281,23 @@ impl Server {
             self.leave_all(id);
             self.scope_due = SimTime::ZERO;
         }
-        self.mark_all(now, id, changed.without(StateBits::VECTOR));
+        let watchers = self.relay.watchers(id);
+        self.mark(now, id, changed.without(StateBits::VECTOR), watchers);
         let vector = self
             .relay
             .get(id)
             .and_then(|object| object.vector().copied());
         if let (Some(vector), true) = (vector, changed.contains(StateBits::VECTOR)) {
-            self.relay.distribute(now, &vector, self.seats.links());
+            let recipients = self.relay.recipients(now, &vector);
+            self.mark(now, id, StateBits::VECTOR, recipients);
         }
     }
 
-    fn mark_all(&mut self, now: SimTime, id: BodyId, bits: StateBits) {
-        for (_, link) in self.seats.links() {
-            link.ghosts.mark(now, id, bits);
+    fn mark(&mut self, now: SimTime, id: BodyId, bits: StateBits, at: Vec<ClientId>) {
+        for client in at {
+            if let Some(seat) = self.seats.get_mut(client) {
+                seat.link.ghosts.mark(now, id, bits);
+            }
         }
     }
 
@@ -336,13 +340,9 @@ impl Server {
         if self.seats.remove(client).is_none() {
             return;
         }
-        for id in self.relay.owned_by(client) {
+        for id in self.relay.dismiss(client) {
             // Listed a moment ago.
             let _ = self.remove(id);
-        }
-        let ids: Vec<_> = self.relay.ids().collect();
-        if let Some(fair) = self.relay.fair_mut() {
-            ids.into_iter().for_each(|id| fair.leave(client, id));
         }
         self.events.push_back(ServerEvent::Left(client));
     }

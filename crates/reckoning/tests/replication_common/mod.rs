@@ -37,7 +37,7 @@ pub const STORM: Weather = Weather {
     down_ms: (20.0, 120.0),
 };
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Direction {
     Up(usize),
     Down(usize),
@@ -155,10 +155,6 @@ impl Town {
             self.sent += 1;
             if !lost {
                 let at = self.now + SimTime::from_millis(delay);
-                let direction = match direction {
-                    Direction::Up(i) => Direction::Up(i),
-                    Direction::Down(i) => Direction::Down(i),
-                };
                 self.under_way
                     .insert((at, self.sent), (direction, bytes.clone()));
             }

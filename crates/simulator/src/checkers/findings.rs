@@ -73,6 +73,20 @@ pub struct ErrorCounts {
     pub epoch_errors: u64,
 }
 
+impl std::ops::AddAssign for ErrorCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.lost += other.lost;
+        self.duplicated += other.duplicated;
+        self.cross_owner_overlaps += other.cross_owner_overlaps;
+        self.late_collisions += other.late_collisions;
+        self.missed_updates += other.missed_updates;
+        self.doubled_updates += other.doubled_updates;
+        self.orphan_auras += other.orphan_auras;
+        self.split_clusters += other.split_clusters;
+        self.epoch_errors += other.epoch_errors;
+    }
+}
+
 impl ErrorCounts {
     fn add(&mut self, kind: ErrorKind, count: u64) {
         *match kind {

@@ -51,6 +51,16 @@ impl Ledger {
         open.filter_map(move |sent| Some((later(sent.at, delay), exported.get(sent.seq)?)))
     }
 
+    /// The vector the receiver is believed to follow at `now`: where [`Self::walk_to`] ends, without adding up the way.
+    fn in_use(&self, exported: &ExportedPath, now: SimTime, model: DelayModel) -> Option<DrVector> {
+        let arrived = self
+            .assumed(exported, model)
+            .take_while(|(at, _)| *at <= now);
+        let known = self.checkpoints.back().map(|newest| &newest.vector);
+        let newest = known.into_iter().chain(arrived.map(|(_, vector)| vector));
+        newest.max_by_key(|vector| vector.seq).copied()
+    }
+
     /// The error that will come between `now` and `until` if nothing more is sent and nothing more is generated. With
     /// `in_flight` the open vectors arrive on their way; without it the receiver stays with what it uses now.
     pub fn error_ahead(
@@ -61,8 +71,7 @@ impl Ledger {
         model: DelayModel,
         in_flight: bool,
     ) -> f64 {
-        let in_use = self.walk_to(exported, now, model).following().copied();
-        let mut ahead = Walk::new(0.0, now, in_use);
+        let mut ahead = Walk::new(0.0, now, self.in_use(exported, now, model));
         if in_flight {
             for (at, vector) in self.assumed(exported, model) {
                 if at > now && at < until {
