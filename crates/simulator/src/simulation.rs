@@ -19,6 +19,7 @@ use crate::user::User;
 use boundary::{BoundaryConfig, HandoverMode, initial};
 use domain::{BodyId, Epoch, RegionId, RegionMap, RegionMapError, SimTime, Tick};
 use region::{Region, RegionError};
+use rustc_hash::FxHashMap;
 use scenes::Scene;
 use setup::{assemblies, boundary_config, check_faults, duration, region_map, servers, start_view};
 use std::collections::BTreeMap;
@@ -124,13 +125,12 @@ impl Simulation {
         assemblies: &BTreeMap<BodyId, Vec<BodyId>>,
     ) -> Result<(), SimError> {
         let views = scene.bodies.iter().map(start_view).collect();
+        let members = assemblies.values();
+        let assembly_of: FxHashMap<BodyId, &Vec<BodyId>> = members
+            .flat_map(|group| group.iter().map(move |id| (*id, group)))
+            .collect();
         let assembly = |id: BodyId, out: &mut Vec<BodyId>| {
-            out.extend(
-                assemblies
-                    .values()
-                    .filter(|group| group.binary_search(&id).is_ok())
-                    .flatten(),
-            );
+            out.extend(assembly_of.get(&id).into_iter().copied().flatten());
         };
         let owners = initial::owners(views, &self.map, boundary, &assembly);
         for body in &scene.bodies {

@@ -1,9 +1,10 @@
 //! What E1 must show.
 
-use super::accuracy::{Case, DELAYS_MS, NONE_M, Watched};
+use super::accuracy::{Case, DELAYS_MS};
 use super::motion::Motion;
 use super::relation::in_nearly_all;
 use super::summary::Summary;
+use super::watched::{NONE_M, Watched};
 use crate::result::Claim;
 
 /// BZFlag's tank, units.

@@ -133,7 +133,7 @@ pub(super) fn add(
         .map(|((believed, clamped), admitted)| (believed.0, clamped.0, admitted.0))
         .collect();
     let (holds, held) = in_nearly_all(&pairs, |(believed, clamped, admitted)| {
-        clamped < believed && (admitted - 1.0).abs() < 0.15
+        clamped - 1.0 < 0.5 * (believed - 1.0) && (admitted - 1.0).abs() < 0.15
     });
     let mean = |case: Case| Summary::of(of(case).into_iter().map(|run| run.0)).mean;
     result.claims.push(Claim::new(

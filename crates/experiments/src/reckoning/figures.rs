@@ -59,7 +59,7 @@ pub(super) fn add_over_time(
             style: LineStyle::Plain,
         });
         let chart = Chart {
-            title: format!("{label} over time, {}", super::relation::place(group)),
+            title: super::relation::place(group),
             x_label: "time, s".into(),
             y_label: label.into(),
             marks: Vec::new(),

@@ -49,6 +49,13 @@ struct Joined {
     triggers_per_sec: f64,
 }
 
+/// All seeds of one regime with one half-life: a run has one [`Joined`] per policy.
+struct Case<'a> {
+    motion: Motion,
+    half_life: Option<f64>,
+    runs: &'a [Vec<Joined>],
+}
+
 fn rehearse(setup: &Setup, master: u64, run: u32) -> Result<(f64, Rehearsal), SenderError> {
     let trace = setup.trace(master, run);
     let half = SimTime::from_secs(0.5 * setup.secs);
@@ -99,7 +106,7 @@ fn joined(setup: &Setup, master: u64, run: u32) -> Result<Vec<Joined>, SenderErr
             mean: errors.iter().sum::<f64>() / 4.0,
             newcomer: errors[3],
             share: 4.0 * vectors[3] / vectors.iter().sum::<f64>(),
-            longest_gap: gaps::longest(&rehearsal, tag),
+            longest_gap: gaps::longest(&rehearsal, tag, setup.end()),
             triggers_per_sec: rate,
         }
     };
@@ -131,10 +138,14 @@ pub(super) fn add(
     };
     let runs = parallel::map(&jobs, work, progress);
     let runs: Vec<Vec<Joined>> = runs.into_iter().collect::<Result<_, _>>()?;
-    let cases: Vec<_> = jobs
+    let cases: Vec<Case<'_>> = jobs
         .chunks(scale.seeds as usize)
         .zip(runs.chunks(scale.seeds as usize))
-        .map(|(jobs, runs)| (jobs[0].0, jobs[0].1, runs))
+        .map(|(jobs, runs)| Case {
+            motion: jobs[0].0,
+            half_life: jobs[0].1,
+            runs,
+        })
         .collect();
     let mut table = Table::new(
         "Beyond the thesis: a receiver at 50 ms joins three at 800, 500 and 200 ms at half-time; error in the second half, unit·s",
@@ -150,7 +161,12 @@ pub(super) fn add(
             "Longest gap, triggers",
         ],
     );
-    for (motion, half_life, runs) in &cases {
+    for Case {
+        motion,
+        half_life,
+        runs,
+    } in &cases
+    {
         for (index, plan) in PLANS.iter().enumerate() {
             let over = |of: fn(&Joined) -> f64| Summary::of(runs.iter().map(|run| of(&run[index])));
             let (mean, sd) = (over(|run| run.mean), over(|run| run.sd));
@@ -201,12 +217,12 @@ pub(super) fn add(
 }
 
 /// With a sum the newcomer counts as an average receiver for long, though it is the nearest; a fading error finds out.
-fn adapts(motion: Motion, cases: &[(Motion, Option<f64>, &[Vec<Joined>])]) -> Claim {
+fn adapts(motion: Motion, cases: &[Case<'_>]) -> Claim {
     let det = |half_life: Option<f64>| {
         let case = cases
             .iter()
-            .find(|case| case.0 == motion && case.1 == half_life);
-        case.expect("every half-life is run").2
+            .find(|case| case.motion == motion && case.half_life == half_life);
+        case.expect("every half-life is run").runs
     };
     let (sum, fading) = (det(None), det(Some(10.0)));
     let pairs: Vec<(f64, f64)> = sum

@@ -29,12 +29,13 @@ pub(super) fn claim(
 ) -> Claim {
     let (holds, held) = in_nearly_all(&group.outcomes, holds);
     let place = place(group);
+    let verdict = if holds { "" } else { ": not reproduced here" };
     Claim::new(
         id,
         format!("{place}: {text}"),
         holds,
         format!(
-            "{}; in {held} of {} seeds",
+            "{}; in {held} of {} seeds{verdict}",
             measured.into(),
             group.outcomes.len()
         ),

@@ -53,14 +53,14 @@ pub(super) fn run_first(
         result.claims.extend(first_claims(group));
     }
     result.claims.extend(groups.iter().map(delay_aware));
-    for group in groups
-        .iter()
-        .filter(|group| group.setup.spread_ms() != 100.0)
-    {
-        figures::add_over_time(&mut result, group, &FIRST, scale, "as Fig. 3.2 to 3.7")?;
-    }
     for group in &groups {
-        figures::add_receivers(&mut result, group, &FIRST, "as Fig. 3.8 to 3.10");
+        let spread_ms = group.setup.spread_ms();
+        if spread_ms == 0.0 {
+            figures::add_over_time(&mut result, group, &FIRST, scale, "as Fig. 3.2 and 3.5")?;
+        }
+        if spread_ms != 100.0 {
+            figures::add_receivers(&mut result, group, &FIRST, "as Fig. 3.8 and 3.10");
+        }
     }
     result.notes.push("Which variant the thesis ran is not said; S-0 (zero delay assumed) is its text's default and what the claims DR-40 are about. S-D sends earlier by the estimated delay, S-P aims at what the worst receiver will have when it is reached, S-K knows the true mean delay.".into());
     Ok(result)

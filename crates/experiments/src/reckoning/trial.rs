@@ -104,7 +104,7 @@ impl Setup {
             policy: plan.name,
             aee: ids.iter().map(|id| truth(*id)).collect(),
             sent: recipients.map(|one| one.ledger.counts().sent).sum(),
-            longest_gap: gaps::longest(rehearsal, tag),
+            longest_gap: gaps::longest(rehearsal, tag, self.end()),
         }
     }
 }

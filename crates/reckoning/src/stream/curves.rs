@@ -4,8 +4,8 @@
 //! a parabola or a straight line for the position, an even turn for the orientation. Both have their own starts, since
 //! a ball that rolls changes course without changing its turn.
 //!
-//! A curve's numbers are whole: positions in 1/512 m, velocities in 1/8192 m per tick, orientations as three quaternion
-//! components in 1/2048, spins in 1/8192 rad per tick. Where a curve leads is computed with additions, multiplications,
+//! A curve's numbers are whole: positions in 1/256 m, velocities in 1/8192 m per tick, orientations as three quaternion
+//! components in 1/512, spins in 1/8192 rad per tick. Where a curve leads is computed with additions, multiplications,
 //! divisions and square roots of doubles only, in the order given here: IEEE 754 fixes their results to the last bit, so
 //! server and client agree exactly whatever they are written in.
 
@@ -13,11 +13,11 @@ use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 /// Steps per metre.
-pub const POSITION_STEPS: f64 = 512.0;
+pub const POSITION_STEPS: f64 = 256.0;
 /// Steps per metre per tick.
 pub const VELOCITY_STEPS: f64 = 8192.0;
 /// Steps per unit of a quaternion's components.
-pub const ROTATION_STEPS: f64 = 2048.0;
+pub const ROTATION_STEPS: f64 = 512.0;
 /// Steps per radian per tick (of 2·tan of half the angle, which is the angle as long as it is small).
 pub const SPIN_STEPS: f64 = 8192.0;
 /// Farthest position from the world's zero, metres.
@@ -44,7 +44,7 @@ pub struct Flight {
     pub start: u64,
     /// What pulls it.
     pub course: Course,
-    /// In 1/512 m.
+    /// In 1/256 m.
     pub position: [i32; 3],
     /// In 1/8192 m per tick; zero when resting.
     pub velocity: [i32; 3],
@@ -61,7 +61,7 @@ pub struct Turn {
     pub spin: [i32; 3],
 }
 
-/// A unit quaternion as three of its components in 1/2048; the fourth is positive and follows from them.
+/// A unit quaternion as three of its components in 1/512; the fourth is positive and follows from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Packed {
     /// Which component is left out: x, y, z, w are 0 to 3.
@@ -344,8 +344,8 @@ mod tests {
             let rotation = unit(DQuat::from_xyzw(x, y, z, w));
             let packed = Packed::nearest_to(rotation);
             let off = packed.unpack().dot(rotation).abs().min(1.0).acos() * 2.0;
-            prop_assert!(off.to_degrees() < 0.1, "{}", off.to_degrees());
-            prop_assert_eq!(Packed::nearest_to(packed.unpack()).unpack().dot(packed.unpack()).abs() > 0.999_999, true);
+            prop_assert!(off.to_degrees() < 0.4, "{}", off.to_degrees());
+            prop_assert_eq!(Packed::nearest_to(packed.unpack()).unpack().dot(packed.unpack()).abs() > 0.999, true);
         }
     }
 }

@@ -21,12 +21,22 @@ use super::records::{SPIN_GRIDS, VELOCITY_GRIDS};
 use glam::{DQuat, DVec3};
 
 /// How far ahead of the present a curve is judged, ticks.
-const AHEAD: u64 = 30;
-/// The share of bodies that something happens to in a tick, as far as judging curves goes.
-
-/// A curve may begin this many ticks before what clients show: earlier than needed, but nearer to where it was still right.
-
+const AHEAD: u64 = 16;
+/// How far ahead of the present velocities are fitted, ticks.
+const FIT_AHEAD: [u64; 2] = [3, 8];
+/// The chance that something happens to a body in a tick, as far as judging curves goes.
+const HAZARD: f64 = 0.25;
+/// A curve may begin this many ticks before what clients show: earlier than needed, but nearer to where the old one was
+/// still right.
+const START_EARLIER: u64 = 1;
+/// A curve that does not begin on the old one begins at most this many ticks before that fails.
+const RESTART_EARLIER: u64 = 2;
 /// What a record costs besides its numbers, bits.
+const OVERHEAD_BITS: f64 = 7.0;
+/// What it costs besides these to say that a curve begins elsewhere than expected, bits.
+const ELSEWHERE_BITS: f64 = 9.0;
+/// A velocity or spin costs at least this, bits.
+const LEAST_RATE_BITS: f64 = 3.0;
 
 /// What is known of a body when a curve is chosen.
 pub(crate) struct Known<'a> {
@@ -87,7 +97,9 @@ impl Known<'_> {
         let oldest = self.oldest();
         Path {
             oldest,
-            positions: (oldest..=self.now + AHEAD).map(|t| self.position(t)).collect(),
+            positions: (oldest..=self.now + AHEAD)
+                .map(|t| self.position(t))
+                .collect(),
         }
     }
 
@@ -135,7 +147,7 @@ impl Known<'_> {
     /// Ticks at which a curve may begin: not after the old one fails.
     fn starts(&self, old_start: u64, fails: u64) -> impl Iterator<Item = u64> + use<> {
         let last = fails.min(self.now);
-        let first = (self.earliest.saturating_sub(tune(2) as u64))
+        let first = (self.earliest.saturating_sub(START_EARLIER))
             .max(old_start)
             .max(self.oldest())
             .min(last);
@@ -145,9 +157,8 @@ impl Known<'_> {
     /// The last ticks of the spans that velocities are fitted to.
     fn ends(&self, start: u64) -> impl Iterator<Item = u64> + use<> {
         let first = self.until.max(start + 1);
-        let stride = if tune(7) > 0.0 { 2 } else { 1 };
-        let known = (first..=self.now).step_by(stride);
-        let beyond = [2, 6, 14, AHEAD].map(|ahead| (self.now + ahead).max(first));
+        let known = first..=self.now;
+        let beyond = FIT_AHEAD.map(|ahead| (self.now + ahead).max(first));
         known.chain(beyond)
     }
 
@@ -155,8 +166,7 @@ impl Known<'_> {
     fn expected_life(&self, last: u64) -> f64 {
         let certain = last.min(self.now) as f64 + 1.0 - self.until.min(self.now) as f64;
         let ahead = last.saturating_sub(self.now) as i32;
-        let hazard = if self.is_falling() { tune(6) } else { tune(0) };
-        (certain + (1.0 - (1.0 - hazard).powi(ahead)) / hazard).max(0.1)
+        (certain + (1.0 - (1.0 - HAZARD).powi(ahead)) / HAZARD).max(0.1)
     }
 }
 
@@ -189,14 +199,18 @@ impl<C> Best<C> {
         }
     }
 
+    /// Could a curve of this cost not be better even if it lasted longest?
+    fn is_beyond(&self, bits: f64) -> bool {
+        OVERHEAD_BITS + bits >= self.price * self.longest
+    }
+
     /// Takes the curve if it is better. How long it lasts is only asked if it could be: that is the expensive part.
     fn offer(&mut self, curve: C, bits: f64, life: impl FnOnce(&C) -> Option<f64>) {
-        let cost = tune(1) + bits;
-        if cost >= self.price * self.longest {
+        if self.is_beyond(bits) {
             return;
         }
         if let Some(life) = life(&curve) {
-            let price = cost / life;
+            let price = (OVERHEAD_BITS + bits) / life;
             if price < self.price {
                 (self.curve, self.price) = (Some(curve), price);
             }
@@ -204,25 +218,35 @@ impl<C> Best<C> {
     }
 }
 
-/// About what three numbers cost.
+/// About what three numbers cost: one bit for a zero, otherwise their length and a bit and a half.
 fn bits(values: [i32; 3]) -> f64 {
-    values
-        .iter()
-        .map(|v| (f64::from(v.unsigned_abs()) + tune(3)).log2() + tune(4))
-        .sum()
+    let halves = |v: &i32| match v {
+        0 => 2,
+        v => 2 * (32 - v.unsigned_abs().leading_zeros()) + 3,
+    };
+    f64::from(values.iter().map(halves).sum::<u32>()) * 0.5
 }
 
-/// A rate rounded to a grid: to the nearest lines, and towards what is expected, which is cheaper to tell.
-fn rounded(value: [i32; 3], expected: [i32; 3], shift: u32) -> [[i32; 3]; 2] {
+/// A rate rounded to a grid: to the nearest lines; towards what is expected, which is cheaper to tell; and to just that
+/// on axes that change little.
+fn rounded(value: [i32; 3], expected: [i32; 3], shift: u32) -> [[i32; 3]; 3] {
     let step = 1 << shift;
-    let nearest = value.map(|v| (v + (step >> 1)) >> shift << shift);
-    let mut nearer = nearest;
+    let on_line = |v: i32| (v + (step >> 1)) >> shift << shift;
+    let nearest = value.map(on_line);
+    let (mut nearer, mut kept) = (nearest, nearest);
     for axis in 0..3 {
         let below = value[axis] >> shift << shift;
-        let above = if below == value[axis] { below } else { below + step };
-        nearer[axis] = expected[axis].clamp(below, above) >> shift << shift;
+        let above = if below == value[axis] {
+            below
+        } else {
+            below + step
+        };
+        nearer[axis] = on_line(expected[axis]).clamp(below, above);
+        if (value[axis] - expected[axis]).abs() < 2 * step {
+            kept[axis] = on_line(expected[axis]);
+        }
     }
-    [nearest, nearer]
+    [nearest, nearer, kept]
 }
 
 // ── flights ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -250,6 +274,9 @@ fn best_flight(known: &Known, old: Option<&Flight>, fails: u64) -> Flight {
         if let Some(place) = expected {
             offer_flights(known, &path, place, place, &mut best);
         }
+        if start + RESTART_EARLIER < fails && old.is_some() {
+            continue;
+        }
         let there = Flight::new(start, Course::Straight, path.at(start), DVec3::ZERO);
         offer_flights(known, &path, expected.unwrap_or_default(), there, &mut best);
     }
@@ -266,7 +293,7 @@ fn offer_flights(
 ) {
     let position = match std::array::from_fn(|i| from.position[i] - expected.position[i]) {
         [0, 0, 0] => 0.0,
-        position => tune(5) + bits(position),
+        position => ELSEWHERE_BITS + bits(position),
     };
     let life = |flight: &Flight| {
         let last = flight_holds(known, path, flight)?;
@@ -278,13 +305,17 @@ fn offer_flights(
         ..from
     };
     best.offer(resting, position, life);
+    if best.is_beyond(position + LEAST_RATE_BITS) {
+        return;
+    }
     for course in [Course::Straight, Course::Falling] {
         for end in known.ends(from.start) {
             let velocity = fitted_velocity(known, path, &from, course, end);
             let exact = Flight::new(from.start, course, DVec3::ZERO, velocity).velocity;
             for shift in VELOCITY_GRIDS {
                 for velocity in rounded(exact, expected.velocity, shift) {
-                    let step = std::array::from_fn(|i| (velocity[i] - expected.velocity[i]) >> shift);
+                    let step =
+                        std::array::from_fn(|i| (velocity[i] - expected.velocity[i]) >> shift);
                     let flight = Flight {
                         course,
                         velocity,
@@ -390,12 +421,21 @@ fn best_turn(known: &Known, old: Option<&Turn>, fails: u64) -> Turn {
         if let Some(place) = expected {
             offer_turns(known, &truths, place, place, &mut best);
         }
+        if start + RESTART_EARLIER < fails && old.is_some() {
+            continue;
+        }
         let there = Turn {
             start,
             rotation: Packed::nearest_to(truths[0]),
             spin: [0; 3],
         };
-        offer_turns(known, &truths, expected.unwrap_or_default(), there, &mut best);
+        offer_turns(
+            known,
+            &truths,
+            expected.unwrap_or_default(),
+            there,
+            &mut best,
+        );
     }
     best.curve.unwrap_or_else(|| Turn {
         start: known.now,
@@ -416,8 +456,13 @@ fn offer_turns(known: &Known, truths: &[DQuat], expected: Turn, from: Turn, best
         ..from
     };
     best.offer(still, rotation, life);
+    if best.is_beyond(rotation + LEAST_RATE_BITS) {
+        return;
+    }
+    let mut spin = first_spin(truths);
     for end in known.ends(from.start) {
-        let exact = fitted_spin(&from, truths, end);
+        spin = better_spin(spin, &from, truths, end);
+        let exact = spin_steps(spin);
         for shift in SPIN_GRIDS {
             for spin in rounded(exact, expected.spin, shift) {
                 let step = std::array::from_fn(|i| (spin[i] - expected.spin[i]) >> shift);
@@ -434,34 +479,37 @@ fn rotation_bits(rotation: Packed, expected: Packed) -> f64 {
     }
     let expected = Packed::without(expected.unpack(), rotation.left_out);
     let step = std::array::from_fn(|i| rotation.others[i] - expected.others[i]);
-    tune(5) + bits(step)
+    ELSEWHERE_BITS + bits(step)
 }
 
-/// A first guess, bettered by least squares of what is left. The guess is the turn of the first tick: over several ticks
-/// a fast body turns more than half a circle, and nobody could say which way.
-fn fitted_spin(from: &Turn, truths: &[DQuat], end: u64) -> [i32; 3] {
-    let start = from.rotation.unpack();
-    let mut spin = truths.get(1).map_or(DVec3::ZERO, |next| {
+/// The turn of the first tick, as a first guess: over several ticks a fast body turns more than half a circle, and nobody
+/// could say which way.
+fn first_spin(truths: &[DQuat]) -> DVec3 {
+    truths.get(1).map_or(DVec3::ZERO, |next| {
         let first = times(*next, truths[0].conjugate());
         let scale = 2.0 / first.w.abs().max(0.01) * first.w.signum();
         DVec3::new(first.x, first.y, first.z) * scale
-    });
-    for _ in 0..2 {
-        let step = step_of(spin);
-        let (mut sum, mut weight) = (DVec3::ZERO, 0.0);
-        let mut placed = start;
-        for (tick, truth) in (from.start + 1..=end).zip(&truths[1..]) {
-            placed = times(step, placed);
-            let ticks = ticks_between(from.start, tick);
-            sum += scaled_axis(times(*truth, placed.conjugate())) * ticks;
-            weight += ticks * ticks;
-        }
-        if weight > 0.0 {
-            spin += sum / weight;
-        }
+    })
+}
+
+/// A better spin than this one over the ticks after the start, up to `end`: least squares of what is left.
+fn better_spin(spin: DVec3, from: &Turn, truths: &[DQuat], end: u64) -> DVec3 {
+    let step = step_of(spin);
+    let (mut sum, mut weight) = (DVec3::ZERO, 0.0);
+    let mut placed = from.rotation.unpack();
+    for (tick, truth) in (from.start + 1..=end).zip(&truths[1..]) {
+        placed = times(step, placed);
+        let ticks = ticks_between(from.start, tick);
+        sum += scaled_axis(times(*truth, placed.conjugate())) * ticks;
+        weight += ticks * ticks;
     }
-    let limit = super::curves::MAX_PER_TICK - 1.0;
-    spin_steps(spin.clamp(DVec3::splat(-limit), DVec3::splat(limit)))
+    let limit = DVec3::splat(super::curves::MAX_PER_TICK - 1.0);
+    let better = if weight > 0.0 {
+        spin + sum / weight
+    } else {
+        spin
+    };
+    better.clamp(-limit, limit)
 }
 
 /// Axis times angle, about, for small angles; the sign of the quaternion does not matter.
@@ -485,19 +533,4 @@ fn turn_holds(known: &Known, turn: &Turn, truths: &[DQuat]) -> Option<u64> {
         }
     }
     Some(known.now + AHEAD)
-}
-
-fn tune(i: usize) -> f64 {
-    static T: std::sync::OnceLock<Vec<f64>> = std::sync::OnceLock::new();
-    T.get_or_init(|| {
-        let mut d = vec![0.2, 7.0, 1.0, 0.5, 2.0, 4.0, 0.08, 0.0];
-        if let Ok(v) = std::env::var("TUNE") {
-            for (i, x) in v.split(',').enumerate() {
-                if let Ok(x) = x.parse() {
-                    d[i] = x;
-                }
-            }
-        }
-        d
-    })[i]
 }

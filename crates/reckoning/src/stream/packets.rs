@@ -170,6 +170,13 @@ impl Ack {
     }
 }
 
+/// Sets the check of a packet. Encoders do so themselves; this is for tests that want damaged records in a right frame.
+pub fn seal_packet(bytes: &mut [u8]) {
+    if bytes.len() >= HEADER_BYTES {
+        Header::seal(bytes);
+    }
+}
+
 fn low16(bytes: &[u8], at: usize) -> u64 {
     u64::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]))
 }

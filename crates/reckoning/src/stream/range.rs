@@ -9,7 +9,7 @@
 //!   ├────────── 1 ──────────┤├──────────── 0 ───────────────────┤
 //! ```
 //!
-//! A probability moves towards what it has just seen by 1/2⁶ of the way, within its packet only: every packet begins with
+//! A probability moves towards what it has just seen by 1/2⁵ of the way, within its packet only: every packet begins with
 //! the same, trained ones ([`super::tables`]), so that a lost packet harms no other.
 
 /// A chance of 1 in 2¹⁶; never 0 and never 2¹⁶.
@@ -18,7 +18,7 @@ pub(crate) type Chance = u16;
 /// An even chance.
 pub(crate) const EVEN: Chance = 1 << 15;
 /// How fast chances learn within a packet.
-const LEARNING_SHIFT: u32 = 6;
+const LEARNING_SHIFT: u32 = 5;
 
 /// What both directions do with a bit. The writer is told it and passes it on; the reader finds it and ignores what it is
 /// told. So one description of a format serves both.
@@ -118,11 +118,13 @@ impl BitCoder for RangeWriter {
     }
 }
 
-/// −log₂(chance / 2¹⁶) in 1/256 bit, from the position of the leading bit and a straight line between powers of two.
+/// −log₂(chance / 2¹⁶) in 1/256 bit: the position of the leading bit, and between powers of two a parabola that is right
+/// to 1/100 bit.
 fn cost_of(chance: u32) -> u64 {
     let whole = 31 - chance.leading_zeros();
     let part = (chance << (31 - whole)) >> 23 & 0xff;
-    u64::from((16 - whole) * 256 - part)
+    let log = part + ((part * (256 - part) * 88) >> 16);
+    u64::from((16 - whole) * 256 - log)
 }
 
 /// Reads bits of unknown origin; it never fails, it only finds nonsense.
@@ -186,7 +188,7 @@ mod tests {
     fn written(bits: &[(u16, bool)]) -> Vec<u8> {
         let mut writer = RangeWriter::after(Vec::new());
         for (chance, bit) in bits {
-            writer.bit(&mut chance.clone().max(1), *bit);
+            writer.bit(&mut (*chance).max(1), *bit);
         }
         writer.finish(0)
     }

@@ -157,6 +157,17 @@ impl FlightStep {
         flight.is_sane().then_some(flight)
     }
 
+    /// How much the velocity changes, in steps of the coarsest grid.
+    fn push(&self) -> u64 {
+        let largest = self
+            .velocity
+            .iter()
+            .map(|v| u64::from(v.unsigned_abs()))
+            .max();
+        let shift = VELOCITY_GRIDS[3] - VELOCITY_GRIDS[usize::from(self.grid)];
+        largest.unwrap_or(0) >> shift
+    }
+
     fn code<C: BitCoder>(&self, symbols: &mut Symbols<C>, enters: bool) -> Self {
         let afresh = enters || symbols.bit(AFRESH, self.afresh);
         let age = symbols.number(AGE, self.age);
@@ -176,7 +187,11 @@ impl FlightStep {
             symbols.triple(POSITION, self.position)
         };
         symbols.charge(if enters { Part::Scope } else { Part::Positions });
-        let grid = if resting { 0 } else { code_grid(symbols, GRID, self.grid) };
+        let grid = if resting {
+            0
+        } else {
+            code_grid(symbols, GRID, self.grid)
+        };
         let velocity = match (resting, afresh) {
             (true, _) => [0; 3],
             (false, true) => symbols.triple(SCRATCH.triple(1), self.velocity),
@@ -247,12 +262,13 @@ impl TurnStep {
         &self,
         symbols: &mut Symbols<C>,
         enters: bool,
-        flight_age: Option<u64>,
+        flight: Option<&FlightStep>,
     ) -> Self {
         let afresh = enters || symbols.bit(AFRESH.plus(1), self.afresh);
-        let age = match flight_age {
-            Some(age) if symbols.bit(TOGETHER, self.age == age) => age,
-            _ => symbols.number(AGE.number(1), self.age),
+        let together = flight.filter(|flight| symbols.bit(TOGETHER, self.age == flight.age));
+        let age = match together {
+            Some(flight) => flight.age,
+            None => symbols.number(AGE.number(1), self.age),
         };
         let left_out = if symbols.bit(LEFT_OUT, self.left_out.is_none()) {
             None
@@ -271,11 +287,20 @@ impl TurnStep {
         };
         symbols.charge(if enters { Part::Scope } else { Part::Rotations });
         let still = symbols.bit(STILL, self.still);
-        let grid = if still { 0 } else { code_grid(symbols, GRID.plus(3), self.grid) };
+        let grid = if still {
+            0
+        } else {
+            code_grid(symbols, GRID.plus(3), self.grid)
+        };
         let spin = match (still, afresh) {
             (true, _) => [0; 3],
             (false, true) => symbols.triple(SCRATCH.triple(3), self.spin),
-            (false, false) => symbols.triple(SPIN.triple(grid.into()), self.spin),
+            (false, false) => {
+                // What changes the velocity by much changes the spin by much.
+                let push = together.map(FlightStep::push);
+                let at = SPIN.triple(usize::from(grid) + 4 * usize::from(push.is_some()));
+                symbols.triple_after(at, self.spin, push)
+            }
         };
         symbols.charge(if enters { Part::Scope } else { Part::Spins });
         Self {
@@ -345,7 +370,7 @@ impl Cursor {
         let body = skipped.wrapping_add(self.next_body);
         self.next_body = body.wrapping_add(1);
         let flight = flight.code(symbols, true);
-        let turn = turn.code(symbols, true, Some(flight.age));
+        let turn = turn.code(symbols, true, Some(&flight));
         Some(What::Enters { body, flight, turn })
     }
 
@@ -358,8 +383,10 @@ impl Cursor {
         let has_turn = !has_flight || symbols.bit(PARTS.plus(1), turn.is_some());
         symbols.charge(Part::Ids);
         let flight = has_flight.then(|| flight.unwrap_or_default().code(symbols, false));
-        let age = flight.map(|flight| flight.age);
-        let turn = has_turn.then(|| turn.unwrap_or_default().code(symbols, false, age));
+        let turn = has_turn.then(|| {
+            let turn = turn.unwrap_or_default();
+            turn.code(symbols, false, flight.as_ref())
+        });
         What::Moves { flight, turn }
     }
 }

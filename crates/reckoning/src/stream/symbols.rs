@@ -83,11 +83,11 @@ layout! {
     STILL: 1;
     /// The grid of a velocity, of a spin.
     GRID: 6;
-    /// Differences: position, velocity on each grid, rotation, spin on each grid.
+    /// Differences: position, velocity on each grid, rotation, spin on each grid (alone, and after a velocity).
     POSITION: TRIPLE;
     VELOCITY: 4 * TRIPLE;
     ROTATION: TRIPLE;
-    SPIN: 4 * TRIPLE;
+    SPIN: 8 * TRIPLE;
     /// Numbers told from scratch: position, velocity, rotation, spin.
     SCRATCH: 4 * TRIPLE;
 }
@@ -227,9 +227,18 @@ impl<C: BitCoder> Symbols<C> {
     }
 
     pub(crate) fn triple(&mut self, at: At, values: [i32; 3]) -> [i32; 3] {
+        self.triple_after(at, values, None)
+    }
+
+    /// A triple whose first number is likely to be about as large as `largest`.
+    pub(crate) fn triple_after(
+        &mut self,
+        at: At,
+        values: [i32; 3],
+        mut largest: Option<u64>,
+    ) -> [i32; 3] {
         let leading = at.plus(STEPS * SIZES);
         let signs = leading.plus(STEPS * 3);
-        let mut largest: Option<u64> = None;
         let mut read = [0; 3];
         for axis in 0..3 {
             let size = match largest {
@@ -244,7 +253,11 @@ impl<C: BitCoder> Symbols<C> {
             };
             let value = u64::from(values[axis].unsigned_abs());
             let value = self.sized(at.plus(STEPS * size), leading, value, MOST_BITS - 1);
-            largest = Some(largest.unwrap_or(0).max(value));
+            largest = Some(if axis == 0 {
+                value
+            } else {
+                largest.unwrap_or(0).max(value)
+            });
             let negative = value > 0 && self.bit(signs.plus(axis), values[axis] < 0);
             read[axis] = if negative {
                 -(value as i32)

@@ -1,0 +1,163 @@
+//! Bodies that come and go, clients that join late, servers that hand bodies and clients to each other.
+
+mod stream_common;
+
+use domain::BodyId;
+use reckoning::stream::{Exporter, StreamDecoder, StreamEncoder, StreamSettings};
+use stream_common::{Balls, Session, at_once};
+
+#[test]
+fn who_joins_late_sees_what_the_others_see() {
+    let mut session = Session::new(Balls::new(30, 21), StreamSettings::default());
+    for _ in 0..301 {
+        session.step(at_once, |now| vec![now]);
+    }
+    let mut late = StreamEncoder::new(session.settings);
+    let mut client = StreamDecoder::new(session.settings);
+    for (id, _) in session.exporter.bodies() {
+        late.enter(id);
+    }
+    for packet in late.update(session.tick - 1, &[&session.exporter]) {
+        client.receive(&packet).unwrap();
+    }
+    for (id, body) in session.exporter.bodies() {
+        assert_eq!(client.curves(id), body.curves());
+    }
+    assert_eq!(client.bodies().len(), 30);
+}
+
+#[test]
+fn a_removed_body_leaves_and_its_slot_is_used_again() {
+    let mut session = Session::new(Balls::new(5, 22), StreamSettings::default());
+    for round in 0..50 {
+        for _ in 0..8 {
+            session.step(at_once, |now| vec![now]);
+        }
+        assert!(session.is_exact(), "round {round}");
+        let first = *session.balls.bodies.keys().next().unwrap();
+        session.balls.bodies.remove(&first);
+        session.balls.add(BodyId(10_000 + round));
+    }
+    for _ in 0..8 {
+        session.step(at_once, |now| vec![now]);
+    }
+    assert!(session.is_exact());
+    assert_eq!(session.decoder.bodies().len(), 5);
+}
+
+#[test]
+fn a_body_may_leave_the_scope_and_return_at_once() {
+    let mut session = Session::new(Balls::new(5, 23), StreamSettings::default());
+    let body = BodyId(6);
+    for tick in 0..600_u64 {
+        // A link of 5 ticks: it often returns before the client has heard that it left.
+        session.step(|_, now| vec![now + 5], |now| vec![now + 5]);
+        match tick % 50 {
+            10 => session.encoder.leave(body),
+            12 | 30 => session.encoder.enter(body),
+            25 => session.encoder.leave(body),
+            _ => {}
+        }
+    }
+    assert!(session.encoder.scope().any(|id| id == body));
+    for _ in 0..60 {
+        session.step(|_, now| vec![now + 5], |now| vec![now + 5]);
+    }
+    assert_eq!(session.wrong(5), []);
+    session.encoder.leave(body);
+    for _ in 0..60 {
+        session.step(|_, now| vec![now + 5], |now| vec![now + 5]);
+    }
+    assert_eq!(session.decoder.shown(body, session.tick as f64), None);
+    assert_eq!(session.wrong(5), [body], "all others are still right");
+}
+
+/// Two region servers, one gateway: bodies change servers, the client sees no jump and gets no second introduction.
+#[test]
+fn a_body_that_changes_servers_does_not_jump() {
+    let settings = StreamSettings::default();
+    let mut balls = Balls::new(20, 24);
+    let mut servers = [Exporter::new(settings), Exporter::new(settings)];
+    let mut encoder = StreamEncoder::new(settings);
+    let mut client = StreamDecoder::new(settings);
+    balls.bodies.keys().for_each(|id| encoder.enter(*id));
+    let owner = |id: BodyId, tick: u64| usize::from((id.0 * 7 + tick) % 40 < 20);
+    let mut moved = 0;
+    let mut history = Vec::new();
+    for tick in 0..600_u64 {
+        for id in balls.bodies.keys() {
+            let (from, to) = (owner(*id, tick.max(1) - 1), owner(*id, tick));
+            if from != to && tick > 0 {
+                let body = servers[from].release(*id).expect("the old server had it");
+                servers[to].adopt(*id, body);
+                moved += 1;
+            }
+        }
+        let mut update = false;
+        for (index, server) in servers.iter_mut().enumerate() {
+            let mine = balls
+                .samples()
+                .into_iter()
+                .filter(|s| owner(s.id, tick) == index);
+            update = server.observe(tick, mine);
+        }
+        history.push(balls.samples());
+        if update {
+            for packet in encoder.update(tick, &[&servers[0], &servers[1]]) {
+                client.receive(&packet).unwrap();
+                encoder.acknowledge(tick, &client.acknowledge()).unwrap();
+            }
+        }
+        if let Some(shown) = tick.checked_sub(settings.delay_ticks) {
+            for sample in &history[shown as usize] {
+                let place = client
+                    .shown(sample.id, shown as f64)
+                    .expect("always there")
+                    .position;
+                let off = place.distance(sample.motion.position);
+                assert!(off <= settings.tolerance_m, "{} {off} at {tick}", sample.id);
+            }
+        }
+        balls.step();
+    }
+    assert!(moved > 500, "{moved}");
+}
+
+/// The gateway itself moves to another process: the stream goes on in the middle of a sentence.
+#[test]
+fn a_client_that_changes_servers_notices_nothing() {
+    let mut session = Session::new(Balls::new(20, 25), StreamSettings::default());
+    for tick in 0..600 {
+        session.step(|_, now| vec![now + 3], |now| vec![now + 3]);
+        if tick % 37 == 36 {
+            let bytes = postcard::to_allocvec(&(&session.exporter, &session.encoder)).unwrap();
+            (session.exporter, session.encoder) = postcard::from_bytes(&bytes).unwrap();
+        }
+        assert!(tick < 12 || session.wrong(3).is_empty(), "tick {tick}");
+    }
+    assert_eq!(session.rejected, 0);
+}
+
+#[test]
+fn what_is_not_finite_keeps_its_curve() {
+    let mut session = Session::new(Balls::new(3, 26), StreamSettings::default());
+    for _ in 0..60 {
+        session.step(at_once, |now| vec![now]);
+    }
+    let good = session.balls.bodies.clone();
+    let first = *good.keys().next().unwrap();
+    session.balls.bodies.get_mut(&first).unwrap().position.x = f64::NAN;
+    session.step(at_once, |now| vec![now]);
+    session.balls.bodies.get_mut(&first).unwrap().position.x = 1e12;
+    session.step(at_once, |now| vec![now]);
+    let shown = session
+        .decoder
+        .shown(first, session.tick as f64)
+        .expect("still there");
+    assert!(shown.position.is_finite());
+    session.balls.bodies = good;
+    for _ in 0..20 {
+        session.step(at_once, |now| vec![now]);
+    }
+    assert_eq!(session.wrong(0), []);
+}
