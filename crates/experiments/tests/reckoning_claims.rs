@@ -156,7 +156,7 @@ fn schedule_1_in_short() {
     assert_eq!(result.rows.len(), 2 * 3 * 5);
     for file in [
         "sd-over-time-smooth.svg",
-        "mean-over-time-smooth-180.svg",
+        "receivers-smooth-180.svg",
         "receivers-stop-and-go.svg",
         "points.csv",
     ] {

@@ -161,3 +161,24 @@ fn what_is_not_finite_keeps_its_curve() {
     }
     assert_eq!(session.wrong(0), []);
 }
+
+#[test]
+fn senseless_settings_are_put_right() {
+    let settings = StreamSettings {
+        update_ticks: 0,
+        max_packet_bytes: 0,
+        ..StreamSettings::default()
+    };
+    let (mut exporter, mut encoder) = (Exporter::new(settings), StreamEncoder::new(settings));
+    let mut client = StreamDecoder::new(settings);
+    assert!(
+        exporter.observe(0, Balls::new(50, 27).samples()),
+        "an update each tick"
+    );
+    encoder.follow(&exporter);
+    for packet in encoder.update(0, &[&exporter]) {
+        assert!(packet.len() <= 256);
+        client.receive(&packet).unwrap();
+    }
+    assert_eq!(client.bodies().len(), 50);
+}

@@ -79,6 +79,6 @@ scenes! {
     corner_building: "corner-building", 5.0;
     columns: "columns", 6.0;
     avalanche: "avalanche", 1.5;
-    shaker: "shaker", 1.0;
+    shaker: "shaker", 3.0;
     pile: "pile", 1.0;
 }

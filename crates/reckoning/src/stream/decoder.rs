@@ -1,10 +1,12 @@
 //! The client's side: packets in, acknowledgements out, and where every body is to be shown.
 
 use super::curves::{Flight, Turn, ticks_between};
+use super::held::{Held, Track};
 use super::packets::{ACK_BYTES, ACK_WINDOW, Ack, Header, StreamError};
 use super::range::RangeReader;
-use super::records::{Cursor, FlightStep, MAX_AGE, Record, TurnStep, What};
+use super::records::{Cursor, MAX_AGE, MAX_RECORDS, Record, What};
 use super::settings::StreamSettings;
+use super::steps::{FlightStep, TurnStep};
 use super::symbols::{Distance, MORE, Symbols};
 use domain::BodyId;
 use glam::{DQuat, DVec3};
@@ -12,13 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The most bodies a client holds; a packet that speaks of more is refused.
 pub const MAX_CLIENT_BODIES: u32 = 1 << 16;
-/// Curves kept of a body, at most.
-const MOST_CURVES: usize = 64;
-/// Curves kept before the one that packets are relative to: what is shown lags behind what is known.
-const KEPT_BEFORE_BASE: usize = 8;
 /// A packet may be this far ahead of the newest one.
 const MOST_AHEAD: u64 = 1 << 14;
-/// A curve begins at most this many ticks after its packet's.
+/// What a reader is told about a record before it knows it: anything.
 const RECORD: Record = Record {
     slot: 0,
     what: What::Leaves,
@@ -31,61 +29,6 @@ pub struct Shown {
     pub position: DVec3,
     /// A unit quaternion.
     pub rotation: DQuat,
-}
-
-/// A curve, the packet that brought it, and the acknowledgement that first told of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Held<C> {
-    packet: u64,
-    told_in: u64,
-    curve: C,
-}
-
-/// The curves of one kind of a body, by packet.
-#[derive(Clone, Debug, PartialEq)]
-struct Track<C> {
-    held: Vec<Held<C>>,
-    /// Nothing was dropped yet: before its first curve the body did not exist.
-    whole: bool,
-}
-
-impl<C: Copy> Track<C> {
-    fn new() -> Self {
-        Self {
-            held: Vec::new(),
-            whole: true,
-        }
-    }
-
-    /// What a packet relative to an acknowledgement is relative to: the newest curve told of by then.
-    fn base(&self, relative_to: u64) -> Option<(usize, &C)> {
-        let found = self
-            .held
-            .iter()
-            .rposition(|held| held.told_in <= relative_to)?;
-        Some((found, &self.held[found].curve))
-    }
-
-    fn insert(&mut self, held: Held<C>, relative_to: u64) {
-        let at = self
-            .held
-            .partition_point(|other| other.packet < held.packet);
-        self.held.insert(at, held);
-        let unneeded = self.base(relative_to).map_or(0, |(at, _)| at);
-        let excess = unneeded
-            .saturating_sub(KEPT_BEFORE_BASE)
-            .max(self.held.len().saturating_sub(MOST_CURVES));
-        self.whole &= excess == 0;
-        self.held.drain(..excess);
-    }
-
-    /// The newest curve that has begun by then.
-    fn at(&self, tick: f64, start: impl Fn(&C) -> u64) -> Option<&C> {
-        let begun = |held: &&Held<C>| start(&held.curve) as f64 <= tick;
-        let newest = self.held.iter().rev().find(begun);
-        let newest = newest.or_else(|| self.held.first().filter(|_| !self.whole));
-        newest.map(|held| &held.curve)
-    }
 }
 
 /// A body that the client knows.
@@ -130,7 +73,7 @@ impl StreamDecoder {
     /// With the server's settings, before the first packet.
     pub fn new(settings: StreamSettings) -> Self {
         Self {
-            settings,
+            settings: settings.put_right(),
             slots: BTreeMap::new(),
             by_body: BTreeMap::new(),
             newest: 0,
@@ -251,11 +194,11 @@ impl StreamDecoder {
                 let body = body.ok_or(StreamError::EmptySlot(number))?;
                 let base = body.flight.base(header.relative_to);
                 let flight = flight
-                    .map(|step| self.flight(header, number, &step, base.map(|(_, c)| c)))
+                    .map(|step| self.flight(header, number, &step, base))
                     .transpose()?;
                 let base = body.turn.base(header.relative_to);
                 let turn = turn
-                    .map(|step| self.turn(header, number, &step, base.map(|(_, c)| c)))
+                    .map(|step| self.turn(header, number, &step, base))
                     .transpose()?;
                 Ok(Change::Moves(flight, turn))
             }
@@ -361,8 +304,7 @@ impl StreamDecoder {
     /// The newest curves of a body: what the server believes it to follow.
     pub fn curves(&self, id: BodyId) -> Option<(&Flight, &Turn)> {
         let body = self.slots.get(self.by_body.get(&id)?)?.body.as_ref()?;
-        let (flight, turn) = (body.flight.held.last()?, body.turn.held.last()?);
-        Some((&flight.curve, &turn.curve))
+        body.flight.newest().zip(body.turn.newest())
     }
 
     /// The bodies it knows, in order of id.
@@ -407,12 +349,15 @@ impl Body {
     }
 }
 
-/// All records of a packet. Each has a higher slot than the one before, so there is an end to it whatever the bytes say.
+/// All records of a packet; there is an end to it whatever the bytes say.
 fn read_records(bytes: &[u8], distance: Distance) -> Result<Vec<Record>, StreamError> {
     let mut symbols = Symbols::new(RangeReader::new(bytes), distance);
     let mut cursor = Cursor::default();
     let mut records = Vec::new();
     while symbols.bit(MORE, false) {
+        if records.len() == MAX_RECORDS {
+            return Err(StreamError::TooManyRecords);
+        }
         let record = cursor.code(&mut symbols, &RECORD);
         let record = record.filter(|record| record.slot < MAX_CLIENT_BODIES);
         records.push(record.ok_or(StreamError::TooManyBodies(records.len() as u64))?);

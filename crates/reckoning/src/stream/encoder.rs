@@ -13,10 +13,11 @@ use super::curves::{Flight, Turn};
 use super::exporter::Exporter;
 use super::packets::{ACK_WINDOW, Ack, HEADER_BYTES, Header, StreamError};
 use super::range::RangeWriter;
-use super::records::{Cursor, FlightStep, Record, TurnStep, What};
+use super::records::{Cursor, MAX_RECORDS, Record, What};
 use super::scope::{ClientBody, Slots};
 use super::settings::StreamSettings;
 use super::stats::StreamStats;
+use super::steps::{FlightStep, TurnStep};
 use super::symbols::{CHANCES, Distance, MORE, Part, Symbols};
 use domain::BodyId;
 use serde::{Deserialize, Serialize};
@@ -63,7 +64,7 @@ impl StreamEncoder {
     /// For a client that has just joined; it must use the same settings.
     pub fn new(settings: StreamSettings) -> Self {
         Self {
-            settings,
+            settings: settings.put_right(),
             slots: Slots::default(),
             pending: BTreeSet::new(),
             next_packet: 1,
@@ -155,7 +156,9 @@ impl StreamEncoder {
         }
         let mut cursor = Cursor::default();
         let mut slots = Vec::new();
-        while symbols.coder().len() + RECORD_BYTES <= self.settings.max_packet_bytes {
+        while symbols.coder().len() + RECORD_BYTES <= self.settings.max_packet_bytes
+            && slots.len() < MAX_RECORDS
+        {
             let Some(slot) = due.next() else {
                 break;
             };

@@ -76,7 +76,7 @@ impl Exporter {
     /// Without bodies.
     pub fn new(settings: StreamSettings) -> Self {
         Self {
-            settings,
+            settings: settings.put_right(),
             bodies: BTreeMap::new(),
             now: 0,
             changed: Vec::new(),

@@ -47,12 +47,14 @@ mod decoder;
 mod encoder;
 mod exporter;
 mod fit;
+mod held;
 mod packets;
 mod range;
 mod records;
 mod scope;
 mod settings;
 mod stats;
+mod steps;
 mod symbols;
 mod tables;
 

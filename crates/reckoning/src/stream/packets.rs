@@ -66,6 +66,9 @@ pub enum StreamError {
     /// More bodies than a client may hold.
     #[error("slot {0} is beyond the most bodies a client holds")]
     TooManyBodies(u64),
+    /// More records than a packet may have.
+    #[error("more records than a packet may have")]
+    TooManyRecords,
     /// A curve with numbers that no world holds, or from the future.
     #[error("slot {0}: a curve beyond all bounds")]
     Absurd(u32),

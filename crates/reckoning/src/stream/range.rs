@@ -218,7 +218,7 @@ mod tests {
             let bytes = written(&bits);
             let mut reader = RangeReader::new(&bytes);
             for (chance, bit) in bits {
-                prop_assert_eq!(reader.bit(&mut chance.clone(), false), bit);
+                prop_assert_eq!(reader.bit(&mut { chance }, false), bit);
             }
         }
     }
