@@ -74,6 +74,55 @@ fn a_lost_acknowledgement_hurts_nobody() {
     assert_eq!(session.rejected, 0);
 }
 
+/// Under steady loss: how long after the last lost packet *that told of it* a body is still shown wrongly, at most.
+fn longest_after_its_last_loss(seed: u64, ack_loss: f64) -> u64 {
+    let mut rng = Pcg64Mcg::seed_from_u64(seed);
+    let mut ack_rng = Pcg64Mcg::seed_from_u64(seed + 1);
+    let mut session = Session::new(Balls::new(30, seed), StreamSettings::default());
+    let mut last_loss = std::collections::BTreeMap::new();
+    let mut longest = 0;
+    for now in 0..1800_u64 {
+        session.step(
+            |_, at| {
+                let lost = at > 60 && rng.random_bool(0.05);
+                if lost { vec![] } else { vec![at + LINK] }
+            },
+            |at| {
+                let lost = ack_rng.random_bool(ack_loss);
+                if lost { vec![] } else { vec![at + LINK] }
+            },
+        );
+        // What would the packets due now have told?
+        for (_, packet) in session.lost.extract_if(.., |(sent, _)| *sent + LINK == now) {
+            let mut better_off = session.decoder.clone();
+            if better_off.receive(&packet).is_ok() {
+                let told =
+                    |id: &domain::BodyId| better_off.curves(*id) != session.decoder.curves(*id);
+                last_loss.extend(better_off.bodies().filter(told).map(|id| (id, now)));
+            }
+        }
+        if now > 60 {
+            for id in session.wrong(LINK) {
+                let lost = last_loss.get(&id).expect("wrong without a loss");
+                longest = longest.max(now - lost);
+            }
+        }
+    }
+    longest
+}
+
+#[test]
+fn under_steady_loss_no_body_is_wrong_for_longer_than_a_round_trip_after_its_last_loss() {
+    let (mut packets_only, mut acks_too) = (0, 0);
+    for seed in 100..110 {
+        packets_only = packets_only.max(longest_after_its_last_loss(seed, 0.0));
+        acks_too = acks_too.max(longest_after_its_last_loss(seed, 0.05));
+    }
+    assert!(packets_only < ROUND_TRIP, "{packets_only}");
+    // Each lost acknowledgement puts off finding out by an update; three in a row are rare.
+    assert!(acks_too < ROUND_TRIP + 3 * UPDATE, "{acks_too}");
+}
+
 /// Everything at once, both ways; afterwards the link is good and the client soon exact.
 fn survives(seed: u64, loss: f64, dup: f64, jitter: u64) {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);

@@ -1,5 +1,6 @@
 //! How likely each bit of the format is to be 1, in 1/256: near, then far ([`super::symbols::Distance`]). Made by
-//! `cargo run --release -p auramesh-simulator --example state_stream train` from runs with other seeds than those measured.
+//! `cargo run --release -p auramesh-simulator --example state_stream train` from `shaker`, `columns`, `ragdolls` and
+//! `wall-breaker`, each started a little differently from the run that is measured.
 
 /// By distance, then in the order of `symbols`.
 pub(crate) const TRAINED: [&[u8]; 2] = [

@@ -130,6 +130,8 @@ pub struct Session {
     pub packets: u64,
     pub bytes: u64,
     pub rejected: u64,
+    /// Packets that never arrive, with the tick at which they were sent.
+    pub lost: Vec<(u64, Vec<u8>)>,
     history: Vec<Vec<Sample>>,
     down: Link,
     up: Link,
@@ -147,6 +149,7 @@ impl Session {
             packets: 0,
             bytes: 0,
             rejected: 0,
+            lost: Vec::new(),
             history: Vec::new(),
             down: Link::default(),
             up: Link::default(),
@@ -172,7 +175,11 @@ impl Session {
             for packet in self.encoder.update(self.tick, &[&self.exporter]) {
                 assert!(packet.len() <= self.settings.max_packet_bytes);
                 self.bytes += packet.len() as u64;
-                self.down.send(down(self.packets, self.tick), &packet);
+                let arrivals = down(self.packets, self.tick);
+                if arrivals.is_empty() {
+                    self.lost.push((self.tick, packet.clone()));
+                }
+                self.down.send(arrivals, &packet);
                 self.packets += 1;
             }
         }

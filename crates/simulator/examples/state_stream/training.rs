@@ -4,7 +4,8 @@ use crate::recording::Recording;
 use crate::streaming::{Link, measure_with};
 use reckoning::stream::{StreamEncoder, StreamSettings};
 
-/// Counts symbols over scenes, with other seeds than those measured, and prints the tables.
+/// Counts symbols over scenes, each started a little differently from the run that is measured (a shake's kicks, which come
+/// from the scene file's own seed, stay the same), and prints the tables.
 pub fn train() {
     println!("pub(crate) const TRAINED: [&[u8]; 2] = [");
     for link_ticks in [0, 6] {
