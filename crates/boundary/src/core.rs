@@ -74,6 +74,8 @@ pub struct Boundary {
     // Every region is every other's neighbour: nobody needs an introduction.
     all_neighbours: bool,
     ledger: HandoverLedger,
+    // Snapshots that may still be lost with us: of which tick, and up to which of whose offers they hold.
+    unkept: VecDeque<(Tick, Vec<(RegionId, HandoverNumber)>)>,
     arrivals: VecDeque<Arrival>,
     buffers: Buffers,
     watch: ToleranceWatch,
@@ -118,6 +120,7 @@ impl Boundary {
             introductions: Introductions::default(),
             all_neighbours,
             ledger: HandoverLedger::new(snapshots),
+            unkept: VecDeque::new(),
             arrivals: VecDeque::new(),
             buffers: Buffers::default(),
             watch: ToleranceWatch::default(),

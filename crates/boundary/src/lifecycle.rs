@@ -67,7 +67,7 @@ impl LifeState {
 }
 
 /// One step of one body's life, for traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transition {
     /// When.
     pub tick: Tick,

@@ -12,7 +12,23 @@ fn quick(id: &str, runs: u32) -> ExperimentResult {
         quick: true,
         seed: 7,
     };
-    run(id, &options, &mut |_| {}).expect("it is listed and sound")
+    let result = run(id, &options, &mut |_| {}).expect("it is listed and sound");
+    assert_rates(&result, runs);
+    result
+}
+
+/// A value with its confidence interval.
+fn is_summary(value: &Value) -> bool {
+    value["mean"].is_f64() && value["ci95"].is_f64()
+}
+
+/// Whatever a row is about, it says at which trigger rate it was measured and on how many seeds.
+fn assert_rates(result: &ExperimentResult, runs: u32) {
+    assert!(!result.rows.is_empty());
+    for row in &result.rows {
+        assert_eq!(row["seeds"], runs, "{row}");
+        assert!(is_summary(&row["triggers_per_sec"]), "{row}");
+    }
 }
 
 /// All claims with this id whose text contains all of these words; there is at least one.
@@ -198,11 +214,23 @@ fn deterministic_in_short() {
     assert_holds(&result, "beyond", &["lying client"]);
     let crowd = result.rows.iter().filter(|row| row["receivers"] == 100);
     assert_eq!(crowd.count(), 2 * 5);
-    for table in ["late-join", "cheating-client", "server"] {
-        assert!(
-            result.rows.iter().any(|row| row["table"] == table),
-            "{table}"
-        );
+    for (table, error) in [
+        ("late-join", "error"),
+        ("cheating-client", "aee"),
+        ("server", "error"),
+    ] {
+        let rows: Vec<&Value> = result
+            .rows
+            .iter()
+            .filter(|row| row["table"] == table)
+            .collect();
+        assert!(!rows.is_empty(), "{table}");
+        for row in rows {
+            for key in ["mean", "sd", "worst"] {
+                assert!(is_summary(&row[format!("{key}_{error}")]), "{key}: {row}");
+            }
+            assert!(is_summary(&row["vectors_sent"]), "{row}");
+        }
     }
 }
 

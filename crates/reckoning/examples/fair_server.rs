@@ -1,10 +1,12 @@
-//! What a tick of the fair server costs: 1,000 entities × 100 clients and 2,000 × 200, everything in everybody's scope; and 2,000 × 200 with a
-//! quarter in scope, which is as many pairs as the first and as many vectors as the second. If the cost followed pairs it would be that of the first,
-//! if it follows vectors it is that of the second, less what fits better into the processor's cache.
+//! What a tick of the fair server costs: 1,000 entities × 100 clients and 2,000 × 200, everything in everybody's scope. Then what it depends on:
+//! 2,000 × 200 with a quarter in scope has as many pairs as the first and as many vectors as the second; 2,000 × 200 at half the bytes has
+//! as many pairs as the second and as many vectors as the first. If the cost followed pairs these would be 1 and 4 times the first, if it follows vectors 2 and 1,
+//! and more by what no longer fits into the processor's cache.
 //!
 //! `cargo run --release -p auramesh-reckoning --example fair_server`
 //!
-//! Only the server's own work is measured, in CPU time of its thread: vectors taken, acknowledgements, the tick, packets handed out.
+//! Only the server's own work is measured, in CPU time of its thread: vectors taken, acknowledgements, the tick, packets handed out. What comes
+//! before it, comparing every entity with its last vector, is measured apart.
 
 use cpu_time::ThreadTime;
 use domain::{BodyId, SimTime};
@@ -12,7 +14,7 @@ use glam::{DQuat, DVec3};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use reckoning::fairness::{FairServer, PacketSeq, ReceiverId, ServerSettings};
-use reckoning::motion::extrapolate;
+use reckoning::motion::{Driver, Thresholds, Trigger, TrueState, extrapolate};
 use reckoning::{DrVector, Kind, Seq};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -35,11 +37,19 @@ fn main() {
     println!(
         "entities clients    pairs  triggers/tick  sent/tick  taken/sent  CPU/tick  CPU/vector sent"
     );
-    let small = row(1_000, 100, 1);
-    let large = row(2_000, 200, 1);
-    let partial = row(2_000, 200, 4);
+    let small = row(1_000, 100, 1, CLIENT_BYTES_PER_SEC);
+    let large = row(2_000, 200, 1, CLIENT_BYTES_PER_SEC);
+    let partial = row(2_000, 200, 4, CLIENT_BYTES_PER_SEC);
+    let slow = row(2_000, 200, 1, 0.5 * CLIENT_BYTES_PER_SEC);
     compare("4 times the pairs", &small, &large);
     compare("the same number of pairs", &small, &partial);
+    compare("4 times the pairs", &small, &slow);
+    let [one, two] = [1_000, 2_000].map(watch);
+    println!(
+        "triggers: {one:.0} µs per tick for 1,000 entities, {:.2} times that for 2,000 ({:.0} ns each)",
+        two / one,
+        1e3 * one / 1_000.0
+    );
 }
 
 fn compare(what: &str, one: &Result, other: &Result) {
@@ -52,9 +62,32 @@ fn compare(what: &str, one: &Result, other: &Result) {
     );
 }
 
+/// Microseconds per tick for comparing all entities with their last vectors.
+fn watch(entities: u64) -> f64 {
+    let mut rng = Pcg64Mcg::seed_from_u64(1);
+    let end = SimTime::from_secs(f64::from(TICKS) * TICK_SECS);
+    let drivers: Vec<Driver> = (0..entities)
+        .map(|_| Driver::smooth(&mut rng, end))
+        .collect();
+    let mut triggers: Vec<Trigger> = (0..entities)
+        .map(|id| Trigger::new(BodyId(id), Thresholds::bzflag()))
+        .collect();
+    let mut spent = Duration::ZERO;
+    for tick in 0..TICKS {
+        let now = SimTime::from_secs(f64::from(tick) * TICK_SECS);
+        let states: Vec<TrueState> = drivers.iter().map(|driver| driver.state_at(now)).collect();
+        let start = ThreadTime::now();
+        for (trigger, state) in triggers.iter_mut().zip(&states) {
+            std::hint::black_box(trigger.observe(now, state));
+        }
+        spent += start.elapsed();
+    }
+    spent.as_secs_f64() * 1e6 / f64::from(TICKS)
+}
+
 /// Every client has one entity in `every` in its scope.
-fn row(entities: u64, clients: u32, every: u64) -> Result {
-    let result = measure(entities, clients, every);
+fn row(entities: u64, clients: u32, every: u64, client_bytes: f64) -> Result {
+    let result = measure(entities, clients, every, client_bytes);
     println!(
         "{entities:8} {clients:7} {:8}  {:13.0}  {:9.0}  {:10.2}  {:5.0} µs  {:12.0} ns",
         entities / every * u64::from(clients),
@@ -67,10 +100,10 @@ fn row(entities: u64, clients: u32, every: u64) -> Result {
     result
 }
 
-fn measure(entities: u64, clients: u32, every: u64) -> Result {
+fn measure(entities: u64, clients: u32, every: u64, client_bytes: f64) -> Result {
     let mut rng = Pcg64Mcg::seed_from_u64(1);
     let mut server = FairServer::new(ServerSettings {
-        bytes_per_sec: CLIENT_BYTES_PER_SEC * f64::from(clients) * 0.8,
+        bytes_per_sec: client_bytes * f64::from(clients) * 0.8,
         ..ServerSettings::default()
     });
     let mut vectors: Vec<DrVector> = (0..entities).map(first_vector).collect();
@@ -80,9 +113,7 @@ fn measure(entities: u64, clients: u32, every: u64) -> Result {
             .expect("the first vector of its entity");
     }
     for client in (0..clients).map(ReceiverId) {
-        server
-            .join(client, CLIENT_BYTES_PER_SEC)
-            .expect("a new client");
+        server.join(client, client_bytes).expect("a new client");
         let offset = u64::from(client.0) % every;
         for entity in (offset..entities).step_by(every as usize).map(BodyId) {
             let relevance = rng.random_range(0.2..2.0);

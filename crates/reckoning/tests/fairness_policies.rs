@@ -301,6 +301,35 @@ fn dr_28_the_total_is_within_two_percent_of_the_budget() {
     assert!((spent - 1.0).abs() < 0.02, "by chance: {spent}");
 }
 
+// DR-28: Eq. 3.5 with a threshold that is really lowered: base at 0.27 m and det PA at 0.03 m cost the same, and the latter is fairer and
+// no less accurate.
+#[test]
+fn dr_28_a_lower_threshold_at_the_same_cost() {
+    let drive = |policy: Box<dyn Policy>, seed, distance_m| {
+        let mut run = rehearsal(vec![policy], &far_middle_near(), seed);
+        let mut drive = Drive::smooth_within(seed, secs(120.0), distance_m);
+        drive.run(&mut run, secs(120.0), |_, _| {});
+        run
+    };
+    for seed in 0..5 {
+        let coarse = drive(boxed(Base), seed, 0.27);
+        let triggers = coarse.sender().triggers();
+        let fine = drive(boxed(Base), seed, 0.03).sender().triggers();
+        assert!(fine > triggers, "{fine} {triggers}");
+        let budget = Budget::for_lower_threshold(3, triggers, fine);
+        let fair = drive(boxed(Deterministic::new(Weights::PA, budget)), seed, 0.03);
+        let cost = sent(&fair, 0) as f64 / sent(&coarse, 0) as f64;
+        assert!((cost - 1.0).abs() < 0.02, "n·t = n1·t1: {cost}");
+        let [before, after] = [&coarse, &fair].map(|run| true_errors(run, 0, secs(120.0)));
+        println!(
+            "{triggers} → {fine} triggers: {before:.0?} SD {:.0} → {after:.0?} SD {:.0}",
+            population_sd(&before),
+            population_sd(&after)
+        );
+        assert!(population_sd(&after) < population_sd(&before));
+    }
+}
+
 // DR-29: PT from acknowledgements tells near from far, PT from sends does not; both IE definitions work.
 #[test]
 fn dr_29_definitions_are_selectable() {

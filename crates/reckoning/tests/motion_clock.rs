@@ -231,7 +231,7 @@ fn drift_is_estimated_on_a_quiet_path() {
     }
 }
 
-// DR-7: two hosts that trust their bounds agree with each other to within the sum of them.
+// DR-7: where nothing is unknown, nothing is added.
 #[test]
 fn a_perfect_clock_over_a_perfect_path_is_exact() {
     let local = InjectedClock::perfect();

@@ -458,12 +458,21 @@ fn sizes() {
     assert_eq!(bits(&resting), 153, "20 bytes");
 }
 
-/// The very bytes, for whoever writes another implementation from the documentation.
+const REFERENCE: &str = include_str!("../../../docs/protocols/dead-reckoning.md");
+
+/// The very bytes, and those of the reference: for whoever writes another implementation from it.
 #[test]
 fn golden_bytes() {
     let hex = |datagram: Datagram| -> String {
         let bytes = datagram.encode().unwrap();
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut text = hex.as_str();
+        while !text.is_empty() {
+            let (line, rest) = text.split_at(text.len().min(80));
+            assert!(REFERENCE.contains(line), "not in the reference: {line}");
+            text = rest;
+        }
+        hex
     };
     assert_eq!(
         hex(Datagram::Disconnect {

@@ -7,7 +7,7 @@ use glam::DVec3;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use reckoning::fairness::PolicyTag;
-use reckoning::fairness::policies::{Base, EveryKth};
+use reckoning::fairness::policies::{Base, Budget, Deterministic, EveryKth, Weights};
 use reckoning::motion::{Thresholds, TrueState};
 use reckoning::replication::{ClientConfig, DrObject, ServerConfig, ServerEvent, Timing};
 use replication_common::{CALM, STORM, Town, Weather};
@@ -151,6 +151,52 @@ fn dr_51_a_policy_in_the_server_decides_who_gets_each_vector() {
     let (stormy, error) = run(with(third), STORM);
     assert!(error < 3.0, "{error}");
     assert!(stormy.refused.is_empty(), "{:?}", stormy.refused);
+}
+
+// DR-51: deterministic fairness (PA) in the server: at the cost of every third vector the far client, whose error is the largest, gets the most,
+// and its true error is smaller than if all were served alike.
+#[test]
+fn dr_51_deterministic_fairness_in_the_server_serves_the_far_client_more() {
+    let run = |policy| {
+        let config = ServerConfig {
+            policy: Some(policy),
+            ..ServerConfig::default()
+        };
+        let mut town = town_with(config, &ClientConfig::default(), CALM);
+        town.farther_ms = vec![0.0, 0.0, 100.0, 400.0];
+        let mut errors = [0.0; 4];
+        town.run(60.0, |town| {
+            let state = slalom(town);
+            town.observe(0, TANK, &state);
+            if town.now > SimTime::from_secs(1005.0) {
+                for (client, sum) in errors.iter_mut().enumerate().skip(1) {
+                    *sum += town.error(client, TANK, &state).expect("in view");
+                }
+            }
+        });
+        let sender = town.server.ledgers(TANK).expect("a policy is in use");
+        let lane = sender.recipients(PolicyTag(0));
+        let sent: Vec<u64> = lane.iter().map(|one| one.ledger.counts().sent).collect();
+        (sender.triggers() as f64, sent, errors)
+    };
+    let (triggers, third_sent, third) =
+        run(|| Box::new(EveryKth::new(NonZeroU32::new(3).expect("3"))));
+    let (_, fair_sent, fair) =
+        run(|| Box::new(Deterministic::new(Weights::PA, Budget::Share(1.0 / 3.0))));
+    println!(
+        "{triggers} triggers; 1/3 base {third_sent:?} {third:.0?}; det PA {fair_sent:?} {fair:.0?}"
+    );
+    let total = |sent: &[u64]| sent.iter().sum::<u64>() as f64;
+    assert!((total(&fair_sent) / total(&third_sent) - 1.0).abs() < 0.05);
+    assert!(
+        fair_sent[0] < fair_sent[1] && fair_sent[1] < fair_sent[2],
+        "{fair_sent:?}"
+    );
+    assert!(fair[3] < third[3], "the far one: {fair:?} {third:?}");
+    assert!(
+        fair[3] - fair[1] < third[3] - third[1],
+        "they come closer: {fair:?} {third:?}"
+    );
 }
 
 // The client's word on reception times reaches the application, too.

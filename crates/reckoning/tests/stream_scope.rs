@@ -3,7 +3,9 @@
 mod stream_common;
 
 use domain::BodyId;
-use reckoning::stream::{Exporter, StreamDecoder, StreamEncoder, StreamSettings};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use reckoning::stream::{Exporter, Feed, Source, StreamDecoder, StreamEncoder, StreamSettings};
 use stream_common::{Balls, Session, at_once};
 
 #[test]
@@ -72,6 +74,35 @@ fn a_body_may_leave_the_scope_and_return_at_once() {
     assert_eq!(session.wrong(5), [body], "all others are still right");
 }
 
+/// Bodies that leave before it is known whether they entered, over a link that loses and reorders: every packet that arrives is
+/// understood, or old news, and in the end the client has what is in scope and nothing else.
+#[test]
+fn bodies_may_leave_before_the_client_has_heard_of_them() {
+    for seed in 0..20 {
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let mut session = Session::new(Balls::new(8, seed), StreamSettings::default());
+        let mut next = 1000;
+        for _ in 0..600 {
+            session.step(
+                |_, now| match rng.random_range(0..10) {
+                    0..2 => vec![],
+                    late => vec![now + late],
+                },
+                |now| vec![now + 3],
+            );
+            let first = *session.balls.bodies.keys().next_back().unwrap();
+            session.balls.bodies.remove(&first);
+            next += 1;
+            session.balls.add(BodyId(next));
+        }
+        assert_eq!(session.rejected, 0, "seed {seed}");
+        for _ in 0..100 {
+            session.step(at_once, |now| vec![now]);
+        }
+        assert!(session.is_exact(), "seed {seed}");
+    }
+}
+
 /// Two region servers, one gateway: bodies change servers, the client sees no jump and gets no second introduction.
 #[test]
 fn a_body_that_changes_servers_does_not_jump() {
@@ -121,6 +152,116 @@ fn a_body_that_changes_servers_does_not_jump() {
         balls.step();
     }
     assert!(moved > 500, "{moved}");
+}
+
+/// Two region servers in processes of their own, a gateway in a third, one client that sees everything. Bodies change servers; each
+/// region tells the gateway what it tells any client.
+struct Cluster {
+    balls: Balls,
+    regions: [(Exporter, StreamEncoder); 2],
+    feeds: [Feed; 2],
+    to_client: StreamEncoder,
+    client: StreamDecoder,
+    introductions: usize,
+}
+
+impl Cluster {
+    fn new(balls: Balls) -> Self {
+        let settings = StreamSettings::default();
+        let region = || (Exporter::new(settings), StreamEncoder::new(settings));
+        Self {
+            balls,
+            regions: [region(), region()],
+            feeds: [Feed::new(settings), Feed::new(settings)],
+            to_client: StreamEncoder::new(settings),
+            client: StreamDecoder::new(settings),
+            introductions: 0,
+        }
+    }
+
+    fn owner(id: BodyId, tick: u64) -> usize {
+        usize::from((id.0 * 7 + tick) % 40 < 20)
+    }
+
+    /// One tick; `is_lost` decides about each packet between the processes.
+    fn step(&mut self, tick: u64, mut is_lost: impl FnMut() -> bool) {
+        for id in self.balls.bodies.keys() {
+            let (from, to) = (Self::owner(*id, tick.max(1) - 1), Self::owner(*id, tick));
+            if from != to && tick > 0 {
+                let body = self.regions[from].0.release(*id).expect("it had it");
+                self.regions[to].0.adopt(*id, body);
+                self.regions[from].1.leave(*id);
+            }
+        }
+        for (index, (exporter, to_gateway)) in self.regions.iter_mut().enumerate() {
+            let mine = |sample: &reckoning::stream::Sample| Self::owner(sample.id, tick) == index;
+            if !exporter.observe(tick, self.balls.samples().into_iter().filter(mine)) {
+                continue;
+            }
+            to_gateway.follow(exporter);
+            let feed = &mut self.feeds[index];
+            for packet in to_gateway.update(tick, &[exporter]) {
+                if !is_lost() {
+                    feed.receive(&packet).expect("an honest region");
+                    to_gateway.acknowledge(tick, &feed.acknowledge()).unwrap();
+                }
+            }
+        }
+        if tick.is_multiple_of(2) {
+            let sources: [&dyn Source; 2] = [&self.feeds[0], &self.feeds[1]];
+            self.to_client.follow_all(&sources);
+            let known = self.client.bodies().len();
+            for packet in self.to_client.update(tick, &sources) {
+                if !is_lost() {
+                    self.client.receive(&packet).expect("an honest gateway");
+                    let ack = self.client.acknowledge();
+                    self.to_client.acknowledge(tick, &ack).unwrap();
+                }
+            }
+            self.introductions += self.client.bodies().len().saturating_sub(known);
+            self.feeds.iter_mut().for_each(Feed::passed_on);
+        }
+        self.balls.step();
+    }
+
+    /// The client follows exactly the curves of each body's owner.
+    fn is_exact(&self, tick: u64) -> bool {
+        self.balls.bodies.keys().all(|id| {
+            let owner = &self.regions[Self::owner(*id, tick)].0;
+            owner.curves(*id).is_some() && owner.curves(*id) == self.client.curves(*id)
+        })
+    }
+}
+
+#[test]
+fn a_gateway_in_another_process_passes_on_what_the_regions_export() {
+    let mut cluster = Cluster::new(Balls::new(20, 28));
+    for tick in 0..601_u64 {
+        cluster.step(tick, || false);
+        assert!(tick % 2 == 1 || cluster.is_exact(tick), "tick {tick}");
+    }
+    assert_eq!(cluster.introductions, 20, "each body was introduced once");
+    assert_eq!(cluster.client.bodies().len(), 20);
+}
+
+#[test]
+fn a_gateway_recovers_from_losses_on_both_sides_of_it() {
+    let mut rng = Pcg64Mcg::seed_from_u64(29);
+    let mut cluster = Cluster::new(Balls::new(20, 29));
+    let mut wrong = 0;
+    for tick in 0..600_u64 {
+        cluster.step(tick, || rng.random_bool(0.1));
+        wrong += usize::from(tick % 2 == 0 && !cluster.is_exact(tick));
+    }
+    assert!(wrong > 0, "the losses mattered");
+    let removed = BodyId(6);
+    cluster.balls.bodies.remove(&removed);
+    for tick in 600..661 {
+        cluster.step(tick, || false);
+    }
+    assert!(cluster.is_exact(660));
+    assert_eq!(cluster.client.bodies().len(), 19);
+    assert_eq!(cluster.client.curves(removed), None);
 }
 
 /// The gateway itself moves to another process: the stream goes on in the middle of a sentence.

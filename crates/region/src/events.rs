@@ -2,11 +2,12 @@
 
 use boundary::Transition;
 use domain::{Body, BodyId, Epoch, Motion, RegionId, Tick};
+use serde::{Deserialize, Serialize};
 use wire::{HandoverCause, HandoverNumber};
 use world::ContactBegun;
 
 /// A body and its new epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MovedBody {
     /// Which.
     pub body: BodyId,
@@ -15,7 +16,7 @@ pub struct MovedBody {
 }
 
 /// Something happened.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum RegionEvent {
     /// A body has come into being. It is stepped for the first time at the tick after this one.
     Born {

@@ -6,11 +6,14 @@
 mod catch_up;
 mod config;
 mod events;
+mod record;
 mod region;
 mod snapshot;
+pub mod staging;
 mod view;
 
 pub use config::RegionConfig;
 pub use events::{MovedBody, RegionEvent};
+pub use record::TickRecord;
 pub use region::{Region, RegionError};
 pub use snapshot::RegionSnapshot;

@@ -48,6 +48,8 @@ pub struct Region {
     events: VecDeque<RegionEvent>,
     snapshot: Option<RegionSnapshot>,
     recovering: bool,
+    // Once recovered, step through all ticks that have passed?
+    makes_up: bool,
     // Stepped in the last tick and gone since.
     departed: Vec<(BodyId, Motion)>,
 }
@@ -75,19 +77,28 @@ impl Region {
             events: VecDeque::new(),
             snapshot: None,
             recovering: false,
+            makes_up: false,
             departed: Vec::new(),
             config,
         })
     }
 
     /// A region started again from its snapshot. It asks all others what has happened since, and does not step
-    /// until they have answered.
+    /// until they have answered; ticks that pass meanwhile are not made up for.
     pub fn restore(config: RegionConfig, snapshot: RegionSnapshot) -> Result<Self, RegionError> {
         let mut region = Self::new(config)?;
         region.tick = snapshot.tick;
         region.world.insert(&snapshot.bodies)?;
         region.boundary.restore(snapshot.boundary);
         region.recovering = true;
+        Ok(region)
+    }
+
+    /// A region that goes on elsewhere from the last state of a server that has stopped on purpose. Like
+    /// [`Self::restore`], but nothing happened after this snapshot: every tick since is made up for, none is lost.
+    pub fn resume(config: RegionConfig, snapshot: RegionSnapshot) -> Result<Self, RegionError> {
+        let mut region = Self::restore(config, snapshot)?;
+        region.makes_up = true;
         Ok(region)
     }
 
@@ -212,10 +223,12 @@ impl Region {
         if !self.recovering {
             return true;
         }
-        // The clock does not wait for us: ticks pass unstepped.
         let before = Tick(tick.0 - 1);
-        self.tick = tick;
         if self.boundary.is_recovering() {
+            if !self.makes_up {
+                // The clock does not wait for us: ticks pass unstepped.
+                self.tick = tick;
+            }
             return false;
         }
         self.recovering = false;
@@ -365,7 +378,7 @@ impl Region {
         }
     }
 
-    /// The region's complete state now. Neighbours are told that it covers what they handed over, so it must be kept.
+    /// The region's complete state now.
     pub fn make_snapshot(&mut self) -> RegionSnapshot {
         let ids: Vec<BodyId> = self.world.ids().collect();
         RegionSnapshot {
@@ -373,6 +386,11 @@ impl Region {
             bodies: self.world.copy(&ids),
             boundary: self.boundary.snapshot(self.tick),
         }
+    }
+
+    /// The snapshot of this tick is kept where it outlives this server: neighbours may forget what it covers.
+    pub fn snapshot_kept(&mut self, tick: Tick) {
+        self.boundary.snapshot_kept(tick);
     }
 
     /// The network update (BNU): what has gathered goes out, one envelope per region spoken to.
@@ -415,6 +433,11 @@ impl Region {
     /// Which region.
     pub fn id(&self) -> RegionId {
         self.config.id
+    }
+
+    /// What it was given at its start.
+    pub fn config(&self) -> &RegionConfig {
+        &self.config
     }
 
     /// The last completed tick.

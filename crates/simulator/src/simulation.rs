@@ -16,15 +16,14 @@ use crate::options::SimOptions;
 use crate::outcome::{Counters, Outcome};
 use crate::server::Server;
 use crate::user::User;
-use boundary::{BoundaryConfig, HandoverMode, initial};
-use domain::{BodyId, Epoch, RegionId, RegionMap, RegionMapError, SimTime, Tick};
-use region::{Region, RegionError};
-use rustc_hash::FxHashMap;
+use boundary::HandoverMode;
+use domain::{Epoch, RegionId, RegionMap, RegionMapError, SimTime, Tick};
+use region::staging::{Staging, region_map};
+use region::{Region, RegionError, TickRecord};
 use scenes::Scene;
-use setup::{assemblies, boundary_config, check_faults, duration, region_map, servers, start_view};
+use setup::{boundary_config, check_faults, duration, servers};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use telling::TickRecord;
 use thiserror::Error;
 use upheavals::{Upheaval, upheavals};
 use xxhash_rust::xxh3::Xxh3;
@@ -77,22 +76,18 @@ pub type Watcher = Box<dyn FnMut(SimTime, &Fact<'_>) -> ControlFlow<()>>;
 impl Simulation {
     /// Sets up a scene: regions, owners, network, checkers.
     pub fn new(scene: &Scene, options: &SimOptions) -> Result<Self, SimError> {
-        let map = region_map(scene, options)?;
+        let map = region_map(scene, options.layout, options.servers)?;
         let seed = options.seed.unwrap_or(scene.seed);
         let seconds = duration(scene, options);
         check_faults(&options.faults, map.len())?;
         let boundary = boundary_config(scene, options);
-        let servers = servers(scene, options, &map, boundary, seed)?;
-        let assemblies = assemblies(&scene.bodies, &scene.joints);
+        let staging = Staging::new(scene, map.clone(), boundary);
+        let servers = servers(scene, options, &staging, seed)?;
         let config = CheckersConfig {
             regions: map.len(),
             step: scene.step,
             frozen_in_flight: options.handover == HandoverMode::Freeze,
-            assemblies: assemblies
-                .values()
-                .filter(|group| group.len() > 1)
-                .cloned()
-                .collect(),
+            assemblies: staging.assemblies.values().cloned().collect(),
         };
         let mut simulation = Self {
             now: SimTime::ZERO,
@@ -113,41 +108,25 @@ impl Simulation {
         for (from, to, conditions) in &options.links {
             simulation.network.set_link(*from, *to, Some(*conditions));
         }
-        simulation.settle_in(scene, &boundary, &assemblies)?;
+        simulation.settle_in(scene, &staging)?;
         Ok(simulation)
     }
 
     /// Every body of the start goes to its first owner.
-    fn settle_in(
-        &mut self,
-        scene: &Scene,
-        boundary: &BoundaryConfig,
-        assemblies: &BTreeMap<BodyId, Vec<BodyId>>,
-    ) -> Result<(), SimError> {
-        let views = scene.bodies.iter().map(start_view).collect();
-        let members = assemblies.values();
-        let assembly_of: FxHashMap<BodyId, &Vec<BodyId>> = members
-            .flat_map(|group| group.iter().map(move |id| (*id, group)))
-            .collect();
-        let assembly = |id: BodyId, out: &mut Vec<BodyId>| {
-            out.extend(assembly_of.get(&id).into_iter().copied().flatten());
-        };
-        let owners = initial::owners(views, &self.map, boundary, &assembly);
+    fn settle_in(&mut self, scene: &Scene, staging: &Staging) -> Result<(), SimError> {
+        for server in &mut self.servers {
+            let region = server.region.as_mut().expect("all are up");
+            staging.furnish(scene, region)?;
+        }
         for body in &scene.bodies {
-            let region = owners[&body.id];
-            self.region(region).expect("all are up").place(body)?;
             self.tell(&Fact::Born {
                 tick: Tick::ZERO,
-                region,
+                region: staging.owners[&body.id],
                 body: body.id,
                 epoch: Epoch(0),
                 form: &body.form,
                 motion: &body.motion,
             });
-        }
-        for joint in &scene.joints {
-            let region = owners[&joint.a];
-            self.region(region).expect("all are up").tie(joint)?;
         }
         self.store_snapshots(true);
         Ok(())
@@ -283,6 +262,7 @@ impl Simulation {
                 region.take_snapshot()
             };
             if let Some(snapshot) = snapshot {
+                region.snapshot_kept(snapshot.tick);
                 self.snapshot_of.insert(server.config.id, snapshot.tick);
                 server.standby = Some(snapshot.to_bytes());
             }

@@ -6,10 +6,11 @@ use rapier3d::prelude::{
     Collider, ColliderSet, CollisionEvent, ContactPair, EventHandler, Real, RigidBody,
     RigidBodySet, SoftBodySet, SoftBodyTearEvent,
 };
+use serde::{Deserialize, Serialize};
 use std::sync::Mutex;
 
 /// Two things began to touch (or to be so near that the engine solves them as touching).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContactBegun {
     /// The body; of two bodies the one with the lower id.
     pub a: BodyId,

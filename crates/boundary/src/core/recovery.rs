@@ -22,7 +22,7 @@ pub struct BoundarySnapshot {
 }
 
 impl Boundary {
-    /// What must outlive a crash. Tells those who wait for it that handovers are covered.
+    /// What must outlive a crash. Once it is kept where it survives us, say so: [`Self::snapshot_kept`].
     pub fn snapshot(&mut self, tick: Tick) -> BoundarySnapshot {
         let snapshot = BoundarySnapshot {
             tick,
@@ -35,11 +35,22 @@ impl Boundary {
             ledger: self.ledger.clone(),
             arrivals: self.arrivals.iter().cloned().collect(),
         };
-        for (peer, upto) in self.ledger.snapshot_taken() {
+        let covered = self.ledger.snapshot_taken();
+        self.unkept.push_back((tick, covered));
+        snapshot
+    }
+
+    /// The snapshot of this tick survives our death, and so need not be those before it: tells those who wait for it that handovers are
+    /// covered.
+    pub fn snapshot_kept(&mut self, tick: Tick) {
+        let mut covered = BTreeMap::new();
+        while let Some((_, peers)) = self.unkept.pop_front_if(|(taken, _)| *taken <= tick) {
+            covered.extend(peers);
+        }
+        for (peer, upto) in covered {
             self.buffers
                 .say(peer, Message::SnapshotCovers { tick, upto });
         }
-        snapshot
     }
 
     /// Starts again from a snapshot. Until all other regions have answered, nothing is certain: see [`Self::is_recovering`].

@@ -10,7 +10,9 @@ use super::{Scale, parallel};
 use crate::result::{Claim, ExperimentError, ExperimentResult};
 use crate::table::Table;
 use domain::SimTime;
-use reckoning::fairness::{Ack, LedgerSettings, Link, Measure, PolicyTag, ReceiverId, SenderError};
+use reckoning::fairness::{
+    Ack, LedgerSettings, Link, Measure, PolicyTag, ReceiverId, SenderError, mean, population_sd,
+};
 use serde_json::json;
 
 const PLANS: [Plan; 1] = [DET_PA];
@@ -55,8 +57,21 @@ fn forge(ack: &mut Ack) {
     }
 }
 
-/// Vectors to the liar as a multiple of an equal share, and the mean true error of the others.
-fn play(case: Case, motion: Motion, scale: &Scale, run: u32) -> Result<(f64, f64), SenderError> {
+/// One run.
+#[derive(Clone, Copy, Debug)]
+struct Played {
+    /// Vectors to the liar, as a multiple of an equal share.
+    share: f64,
+    /// True errors: of the honest ones on average, and of all four.
+    others: f64,
+    mean: f64,
+    sd: f64,
+    worst: f64,
+    vectors: f64,
+    triggers_per_sec: f64,
+}
+
+fn play(case: Case, motion: Motion, scale: &Scale, run: u32) -> Result<Played, SenderError> {
     let setup = Setup {
         links: vec![Link::fixed(DELAY_MS); CLIENTS as usize],
         settings: case.settings(),
@@ -79,10 +94,19 @@ fn play(case: Case, motion: Motion, scale: &Scale, run: u32) -> Result<(f64, f64
         .iter()
         .map(|one| one.ledger.counts().sent as f64)
         .collect();
-    let others = (1..CLIENTS)
-        .map(|id| rehearsal.true_error(tag, ReceiverId(id), setup.end(), &Measure::default()));
-    let share = f64::from(CLIENTS) * sent[0] / sent.iter().sum::<f64>();
-    Ok((share, others.sum::<f64>() / f64::from(CLIENTS - 1)))
+    let errors: Vec<f64> = (0..CLIENTS)
+        .map(|id| rehearsal.true_error(tag, ReceiverId(id), setup.end(), &Measure::default()))
+        .collect();
+    let vectors = sent.iter().sum::<f64>();
+    Ok(Played {
+        share: f64::from(CLIENTS) * sent[0] / vectors,
+        others: mean(&errors[1..]),
+        mean: mean(&errors),
+        sd: population_sd(&errors),
+        worst: errors.iter().copied().fold(0.0, f64::max),
+        vectors,
+        triggers_per_sec: trace.rate(),
+    })
 }
 
 /// Adds the table and its claims.
@@ -98,7 +122,7 @@ pub(super) fn add(
         .collect();
     let work = |(case, run): &(Case, u32)| play(*case, motion, scale, *run);
     let runs = parallel::map(&jobs, work, progress);
-    let runs: Vec<(f64, f64)> = runs.into_iter().collect::<Result<_, _>>()?;
+    let runs: Vec<Played> = runs.into_iter().collect::<Result<_, _>>()?;
     let of = |case: Case| {
         let own = jobs.iter().zip(&runs).filter(|(job, _)| job.0 == case);
         own.map(|(_, run)| *run).collect::<Vec<_>>()
@@ -107,35 +131,57 @@ pub(super) fn add(
         "Beyond the thesis: one of four clients at 200 ms reports every reception 2 s late (det PA, smooth)",
         &[
             "Client",
+            "Triggers/s",
             "Its vectors, × equal share",
             "Mean AEE of the others, unit·s",
+            "Mean of all",
+            "SD",
+            "Worst",
+            "Vectors",
         ],
     );
     for case in Case::ALL {
-        let share = Summary::of(of(case).into_iter().map(|run| run.0));
-        let others = Summary::of(of(case).into_iter().map(|run| run.1));
+        let over = |of_run: fn(&Played) -> f64| Summary::of(of(case).iter().map(of_run));
+        let (share, others) = (over(|run| run.share), over(|run| run.others));
+        let (mean, sd) = (over(|run| run.mean), over(|run| run.sd));
+        let (worst, vectors) = (over(|run| run.worst), over(|run| run.vectors));
+        let rate = over(|run| run.triggers_per_sec);
         result.rows.push(json!({
             "table": "cheating-client",
             "regime": motion,
             "case": case.name(),
             "seeds": scale.seeds,
+            "triggers_per_sec": rate.json(),
             "share": share.json(),
             "others_mean_aee": others.json(),
+            "mean_aee": mean.json(),
+            "sd_aee": sd.json(),
+            "worst_aee": worst.json(),
+            "vectors_sent": vectors.json(),
             "published": null,
         }));
-        table.push(vec![case.name().into(), share.text(), others.text()]);
+        table.push(vec![
+            case.name().into(),
+            format!("{:.1}", rate.mean),
+            share.text(),
+            others.text(),
+            mean.text(),
+            sd.text(),
+            worst.text(),
+            format!("{:.0}", vectors.mean),
+        ]);
     }
     result.tables.push(table);
     let pairs: Vec<(f64, f64, f64)> = of(Case::Unclamped)
         .iter()
         .zip(of(Case::Clamped))
         .zip(of(Case::Admitted))
-        .map(|((believed, clamped), admitted)| (believed.0, clamped.0, admitted.0))
+        .map(|((believed, clamped), admitted)| (believed.share, clamped.share, admitted.share))
         .collect();
     let (holds, held) = in_nearly_all(&pairs, |(believed, clamped, admitted)| {
         clamped - 1.0 < 0.5 * (believed - 1.0) && (admitted - 1.0).abs() < 0.15
     });
-    let mean = |case: Case| Summary::of(of(case).into_iter().map(|run| run.0)).mean;
+    let mean = |case: Case| Summary::of(of(case).iter().map(|run| run.share)).mean;
     result.claims.push(Claim::new(
         "beyond",
         "clamping takes away most of what a lying client gains; with a longest admitted delay of 250 ms nothing worth lying for is left (within 15 % of an equal share)",

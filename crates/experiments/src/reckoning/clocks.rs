@@ -130,8 +130,8 @@ impl Station {
     }
 }
 
-/// The mean error by clock, in one run.
-fn watch(motion: Motion, network: usize, seed: u64, secs: f64) -> Vec<f64> {
+/// The trigger rate, and the mean error by clock, of one run.
+fn watch(motion: Motion, network: usize, seed: u64, secs: f64) -> (f64, Vec<f64>) {
     let (_, out_ms, back_ms, spread_ms) = NETWORKS[network];
     let out = Link::fixed(out_ms).with_spread(spread_ms);
     let back = Link::fixed(back_ms).with_spread(spread_ms);
@@ -156,7 +156,7 @@ fn watch(motion: Motion, network: usize, seed: u64, secs: f64) -> Vec<f64> {
         }
     }
     let mean = |station: &Station| station.sum / station.frames.max(1.0);
-    stations.iter().map(mean).collect()
+    (trace.rate(), stations.iter().map(mean).collect())
 }
 
 /// Questions to the master over the same links, by the arrival of their answers.
@@ -197,18 +197,23 @@ pub(super) fn add(result: &mut ExperimentResult, scale: &Scale, progress: &mut d
     let work = |(motion, network, run): &(Motion, usize, u32)| {
         watch(*motion, *network, motion.seed(scale.seed, *run), scale.secs)
     };
-    let means = parallel::map(&jobs, work, progress);
+    let seen = parallel::map(&jobs, work, progress);
+    let rate_of = |motion: Motion| {
+        let own = jobs.iter().zip(&seen).filter(|(job, _)| job.0 == motion);
+        Summary::of(own.map(|(_, (rate, _))| *rate))
+    };
     let over_seeds = |motion: Motion, network: usize, clock: Clock| {
         let index = CLOCKS.iter().position(|one| *one == clock).expect("listed");
-        let runs = jobs.iter().zip(&means);
+        let runs = jobs.iter().zip(&seen);
         let own = runs.filter(|((m, n, _), _)| *m == motion && *n == network);
-        Summary::of(own.map(|(_, errors)| errors[index]))
+        Summary::of(own.map(|(_, (_, errors))| errors[index]))
     };
     let mut table = Table::new(
         "Beyond the thesis: mean distance from the real to the placed path by clock, units",
-        &["Motion", "Network", "Clock", "Mean error"],
+        &["Motion", "Triggers/s", "Network", "Clock", "Mean error"],
     );
     for motion in motions {
+        let rate = rate_of(motion);
         for (network, (name, ..)) in NETWORKS.iter().enumerate() {
             for clock in CLOCKS {
                 let error = over_seeds(motion, network, clock);
@@ -218,11 +223,13 @@ pub(super) fn add(result: &mut ExperimentResult, scale: &Scale, progress: &mut d
                     "network": name,
                     "clock": clock.name(),
                     "seeds": scale.seeds,
+                    "triggers_per_sec": rate.json(),
                     "mean_error": error.json(),
                     "published": null,
                 }));
                 table.push(vec![
                     motion.name().into(),
+                    format!("{:.1}", rate.mean),
                     (*name).into(),
                     clock.name(),
                     error.text(),

@@ -21,8 +21,8 @@ const STYLES: [(Convergence, &str); 3] = [
 /// The offset fades over this time.
 const BLEND: SimTime = SimTime(150_000_000);
 
-/// What all styles show of the same drive.
-fn watch(motion: Motion, delay_ms: f64, seed: u64, secs: f64) -> [VisualError; 3] {
+/// What all styles show of the same drive, and how often it triggered.
+fn watch(motion: Motion, delay_ms: f64, seed: u64, secs: f64) -> (f64, [VisualError; 3]) {
     let trace = Trace::record(motion, BodyId(1), seed, secs);
     let link = Link::fixed(delay_ms);
     let mut playback = Playback::new(&trace, &link, &link, seed);
@@ -50,7 +50,7 @@ fn watch(motion: Motion, delay_ms: f64, seed: u64, secs: f64) -> [VisualError; 3
             error.observe(now, &smoother.show(now, &path), real);
         }
     }
-    errors
+    (trace.rate(), errors)
 }
 
 /// Adds the table and its claims.
@@ -74,6 +74,7 @@ pub(super) fn add(result: &mut ExperimentResult, scale: &Scale, progress: &mut d
         "Beyond the thesis: convergence over 150 ms, what is drawn against the truth; units, units/s",
         &[
             "Motion",
+            "Triggers/s",
             "Delay",
             "Style",
             "Mean error",
@@ -88,9 +89,10 @@ pub(super) fn add(result: &mut ExperimentResult, scale: &Scale, progress: &mut d
         .zip(watched.chunks(scale.seeds as usize))
     {
         let (motion, delay_ms, _) = case.0[0];
+        let rate = Summary::of(case.1.iter().map(|(rate, _)| *rate));
         for (index, (_, name)) in STYLES.iter().enumerate() {
             let over = |of: fn(&VisualError) -> f64| {
-                Summary::of(case.1.iter().map(|errors| of(&errors[index])))
+                Summary::of(case.1.iter().map(|(_, errors)| of(&errors[index])))
             };
             let (error, jump) = (over(VisualError::mean_m), over(VisualError::mean_jump_m));
             let worst = over(VisualError::worst_jump_m);
@@ -101,6 +103,7 @@ pub(super) fn add(result: &mut ExperimentResult, scale: &Scale, progress: &mut d
                 "delay_ms": delay_ms,
                 "style": name,
                 "seeds": scale.seeds,
+                "triggers_per_sec": rate.json(),
                 "mean_error": error.json(),
                 "mean_jump": jump.json(),
                 "worst_jump": worst.json(),
@@ -109,6 +112,7 @@ pub(super) fn add(result: &mut ExperimentResult, scale: &Scale, progress: &mut d
             }));
             table.push(vec![
                 motion.name().into(),
+                format!("{:.1}", rate.mean),
                 format!("{delay_ms} ms"),
                 (*name).into(),
                 error.text(),
@@ -117,7 +121,7 @@ pub(super) fn add(result: &mut ExperimentResult, scale: &Scale, progress: &mut d
                 kink.text(),
             ]);
         }
-        for [snap, linear, hermite] in case.1 {
+        for (_, [snap, linear, hermite]) in case.1 {
             let half = 0.5 * snap.worst_jump_m();
             smoother += usize::from(linear.worst_jump_m() < half && hermite.worst_jump_m() < half);
             nearer += usize::from(snap.mean_m() <= linear.mean_m().min(hermite.mean_m()));

@@ -42,7 +42,10 @@ struct Joined {
     /// SD of the four receivers' errors in the second half.
     sd: f64,
     mean: f64,
+    worst: f64,
     newcomer: f64,
+    /// Received by all four in the second half.
+    vectors: f64,
     /// Vectors to the newcomer, as a multiple of an equal share.
     share: f64,
     longest_gap: u32,
@@ -104,7 +107,9 @@ fn joined(setup: &Setup, master: u64, run: u32) -> Result<Vec<Joined>, SenderErr
         Joined {
             sd: population_sd(&errors),
             mean: errors.iter().sum::<f64>() / 4.0,
+            worst: errors.iter().copied().fold(0.0, f64::max),
             newcomer: errors[3],
+            vectors: vectors.iter().sum(),
             share: 4.0 * vectors[3] / vectors.iter().sum::<f64>(),
             longest_gap: gaps::longest(&rehearsal, tag, setup.end()),
             triggers_per_sec: rate,
@@ -156,6 +161,8 @@ pub(super) fn add(
             "Error kept as",
             "Mean",
             "SD",
+            "Worst",
+            "Vectors",
             "Newcomer",
             "Its vectors, × equal share",
             "Longest gap, triggers",
@@ -170,6 +177,7 @@ pub(super) fn add(
         for (index, plan) in PLANS.iter().enumerate() {
             let over = |of: fn(&Joined) -> f64| Summary::of(runs.iter().map(|run| of(&run[index])));
             let (mean, sd) = (over(|run| run.mean), over(|run| run.sd));
+            let (worst, vectors) = (over(|run| run.worst), over(|run| run.vectors));
             let (newcomer, share) = (over(|run| run.newcomer), over(|run| run.share));
             let rate = over(|run| run.triggers_per_sec);
             let gap = over(|run| f64::from(run.longest_gap)).most;
@@ -182,6 +190,8 @@ pub(super) fn add(
                 "triggers_per_sec": rate.json(),
                 "mean_error": mean.json(),
                 "sd_error": sd.json(),
+                "worst_error": worst.json(),
+                "vectors_sent": vectors.json(),
                 "newcomer_error": newcomer.json(),
                 "newcomer_share": share.json(),
                 "longest_gap_triggers": gap,
@@ -194,6 +204,8 @@ pub(super) fn add(
                 name(*half_life),
                 mean.text(),
                 sd.text(),
+                worst.text(),
+                format!("{:.0}", vectors.mean),
                 newcomer.text(),
                 share.text(),
                 format!("{gap:.0}"),

@@ -33,6 +33,7 @@ struct Seen {
     /// By client, averaged over the entities.
     errors: Vec<f64>,
     bytes: f64,
+    vectors: f64,
     triggers_per_sec: f64,
 }
 
@@ -140,6 +141,7 @@ fn watch(exponent: f64, motion: Motion, seed: u64, secs: f64) -> Seen {
     Seen {
         errors: true_errors(&traces, &received, secs),
         bytes: bytes as f64,
+        vectors: server.counts().sent as f64,
         triggers_per_sec: mean(&traces.iter().map(Trace::rate).collect::<Vec<_>>()),
     }
 }
@@ -205,6 +207,7 @@ pub(super) fn add(result: &mut ExperimentResult, scale: &Scale, progress: &mut d
         &[
             "Server",
             "Triggers/s and entity",
+            "Vectors",
             "kB sent",
             "Mean",
             "SD",
@@ -217,6 +220,7 @@ pub(super) fn add(result: &mut ExperimentResult, scale: &Scale, progress: &mut d
         let means = over(&|seen| mean(&seen.errors));
         let (sd, worst) = (over(&|seen| population_sd(&seen.errors)), over(&worst));
         let bytes = over(&|seen| seen.bytes / 1e3);
+        let vectors = over(&|seen| seen.vectors);
         let rate = over(&|seen| seen.triggers_per_sec);
         result.rows.push(json!({
             "table": "server",
@@ -225,6 +229,7 @@ pub(super) fn add(result: &mut ExperimentResult, scale: &Scale, progress: &mut d
             "exponent": exponent,
             "seeds": scale.seeds,
             "triggers_per_sec": rate.json(),
+            "vectors_sent": vectors.json(),
             "kilobytes": bytes.json(),
             "mean_error": means.json(),
             "sd_error": sd.json(),
@@ -234,6 +239,7 @@ pub(super) fn add(result: &mut ExperimentResult, scale: &Scale, progress: &mut d
         table.push(vec![
             (*name).into(),
             format!("{:.1}", rate.mean),
+            format!("{:.0}", vectors.mean),
             bytes.text(),
             means.text(),
             sd.text(),

@@ -55,6 +55,15 @@ enum Change {
     Moves(Option<Flight>, Option<Turn>),
 }
 
+/// What a packet is news of.
+pub(crate) enum News {
+    /// A body that was not there before. It also [`Changed`](Self::Changed).
+    Arrived(BodyId),
+    /// New curves.
+    Changed(BodyId),
+    Gone(BodyId),
+}
+
 /// The stream as one client receives it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamDecoder {
@@ -90,6 +99,15 @@ impl StreamDecoder {
 
     /// Takes a packet. On an error nothing has changed; a repeated one is normal on a network that duplicates.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<(), StreamError> {
+        self.receive_and_tell(bytes, &mut |_| {})
+    }
+
+    /// The same, telling which bodies the packet is about.
+    pub(crate) fn receive_and_tell(
+        &mut self,
+        bytes: &[u8],
+        tell: &mut impl FnMut(News),
+    ) -> Result<(), StreamError> {
         let near = Header {
             number: self.newest,
             tick: self.newest_tick,
@@ -101,7 +119,7 @@ impl StreamDecoder {
         let records = read_records(rest, header.distance)?;
         let changes = self.understand(&header, &records)?;
         for (record, change) in records.iter().zip(changes) {
-            self.apply(&header, record.slot, change);
+            self.apply(&header, record.slot, change, tell);
         }
         self.mark_received(&header);
         Ok(())
@@ -165,14 +183,13 @@ impl StreamDecoder {
         let number = record.slot;
         let slot = self.slots.get(&number);
         let body = slot.and_then(|slot| slot.body.as_ref());
+        // Overtaken on the way by what came after it in this slot.
+        let overtaken = slot.is_some_and(|slot| slot.left_in > header.number)
+            || body.is_some_and(|body| body.entered_in > header.number);
         match &record.what {
-            What::Leaves => match body {
-                Some(body) if body.entered_in > header.number => Ok(Change::Nothing),
-                Some(_) => Ok(Change::Leaves),
-                // It has left already: told twice because the first acknowledgement was lost.
-                None if slot.is_some() => Ok(Change::Nothing),
-                None => Err(StreamError::EmptySlot(number)),
-            },
+            What::Leaves if overtaken => Ok(Change::Nothing),
+            // The slot may be empty: told twice because the first acknowledgement was lost, or the enter was lost or is late.
+            What::Leaves => Ok(Change::Leaves),
             What::Enters {
                 body: id,
                 flight,
@@ -190,6 +207,7 @@ impl StreamDecoder {
                 );
                 Ok(Change::Enters(BodyId(*id), flight, turn))
             }
+            What::Moves { .. } if overtaken => Ok(Change::Nothing),
             What::Moves { flight, turn } => {
                 let body = body.ok_or(StreamError::EmptySlot(number))?;
                 let base = body.flight.base(header.relative_to);
@@ -243,7 +261,7 @@ impl StreamDecoder {
             .ok_or(StreamError::Absurd(slot))
     }
 
-    fn apply(&mut self, header: &Header, number: u32, change: Change) {
+    fn apply(&mut self, header: &Header, number: u32, change: Change, tell: &mut impl FnMut(News)) {
         let held = (header.number, self.next_ack);
         match change {
             Change::Nothing => {}
@@ -252,10 +270,14 @@ impl StreamDecoder {
                 slot.left_in = header.number;
                 if let Some(body) = slot.body.take() {
                     self.by_body.remove(&body.id);
+                    tell(News::Gone(body.id));
                 }
             }
             Change::Enters(id, flight, turn) => {
                 let slot = self.slots.entry(number).or_default();
+                if slot.body.is_none() {
+                    tell(News::Arrived(id));
+                }
                 let body = slot.body.get_or_insert_with(|| Body {
                     id,
                     entered_in: header.number,
@@ -264,11 +286,13 @@ impl StreamDecoder {
                 });
                 body.entered_in = body.entered_in.min(header.number);
                 self.by_body.insert(id, number);
+                tell(News::Changed(id));
                 body.take(held, Some(flight), Some(turn), header.relative_to);
             }
             Change::Moves(flight, turn) => {
                 let slot = self.slots.get_mut(&number);
                 if let Some(body) = slot.and_then(|slot| slot.body.as_mut()) {
+                    tell(News::Changed(body.id));
                     body.take(held, flight, turn, header.relative_to);
                 }
             }

@@ -10,12 +10,12 @@
 //! packet found lost is not repeated: its bodies are told anew as they are by then.
 
 use super::curves::{Flight, Turn};
-use super::exporter::Exporter;
 use super::packets::{ACK_WINDOW, Ack, HEADER_BYTES, Header, StreamError};
 use super::range::RangeWriter;
 use super::records::{Cursor, MAX_RECORDS, Record, What};
 use super::scope::{ClientBody, Slots};
 use super::settings::StreamSettings;
+use super::source::Source;
 use super::stats::StreamStats;
 use super::steps::{FlightStep, TurnStep};
 use super::symbols::{CHANCES, Distance, MORE, Part, Symbols};
@@ -96,13 +96,25 @@ impl StreamEncoder {
         }
     }
 
-    /// Puts everything that an exporter has into the scope and takes everything that left it out: for worlds that a
-    /// client sees whole. Call it after each update of the exporter.
-    pub fn follow(&mut self, exporter: &Exporter) {
-        for id in exporter.gone() {
-            self.leave(*id);
+    /// Puts everything that a source has into the scope and takes everything that left it out: for worlds that a
+    /// client sees whole. Call it after each update of the source.
+    pub fn follow<S: Source + ?Sized>(&mut self, source: &S) {
+        self.follow_all(&[source]);
+    }
+
+    /// The same for a world on several servers. A body that left one of them and is on another stays in the scope.
+    pub fn follow_all<S: Source + ?Sized>(&mut self, sources: &[&S]) {
+        let is_there = |id| sources.iter().any(|source| source.curves(id).is_some());
+        for id in sources.iter().flat_map(|source| source.gone()) {
+            if !is_there(*id) {
+                self.leave(*id);
+            } else if let Some(slot) = self.slots.of(*id) {
+                // Its curves come from elsewhere now.
+                self.pending.insert(slot);
+            }
         }
-        for id in exporter.arrived() {
+        let arrived = sources.iter().flat_map(|source| source.arrived());
+        for id in arrived.filter(|id| is_there(**id)) {
             self.enter(*id);
         }
     }
@@ -113,16 +125,16 @@ impl StreamEncoder {
     }
 
     /// The packets of this update, each within the most bytes a packet may have; none if the client has all it needs. Call it
-    /// once for each update of the exporters; a body that is in none of them for a while (it changes servers) stays on its
+    /// once for each update of the sources; a body that is in none of them for a while (it changes servers) stays on its
     /// curve.
-    pub fn update(&mut self, tick: u64, exporters: &[&Exporter]) -> Vec<Vec<u8>> {
+    pub fn update<S: Source + ?Sized>(&mut self, tick: u64, sources: &[&S]) -> Vec<Vec<u8>> {
         self.give_up_waiting(tick);
         let mut due = std::mem::take(&mut self.pending);
         let in_step = self
             .updated
             .is_some_and(|last| last + self.settings.update_ticks == tick);
         if in_step {
-            let changed = exporters.iter().flat_map(|exporter| exporter.changed());
+            let changed = sources.iter().flat_map(|source| source.changed());
             due.extend(changed.filter_map(|id| self.slots.of(*id)));
         } else {
             due.extend(self.slots.all());
@@ -131,16 +143,16 @@ impl StreamEncoder {
         let mut packets = Vec::new();
         let mut due = due.into_iter().peekable();
         while due.peek().is_some() {
-            packets.extend(self.packet(tick, exporters, &mut due));
+            packets.extend(self.packet(tick, sources, &mut due));
         }
         packets
     }
 
     /// One packet with as many records as fit; `None` if nothing needed to be told.
-    fn packet(
+    fn packet<S: Source + ?Sized>(
         &mut self,
         tick: u64,
-        exporters: &[&Exporter],
+        sources: &[&S],
         due: &mut impl Iterator<Item = u32>,
     ) -> Option<Vec<u8>> {
         let number = self.next_packet;
@@ -162,7 +174,7 @@ impl StreamEncoder {
             let Some(slot) = due.next() else {
                 break;
             };
-            if let Some(record) = self.record(slot, number, tick, exporters) {
+            if let Some(record) = self.record(slot, number, tick, sources) {
                 symbols.bit(MORE, true);
                 cursor.code(&mut symbols, &record);
                 slots.push(slot);
@@ -197,12 +209,12 @@ impl StreamEncoder {
         }
     }
 
-    fn record(
+    fn record<S: Source + ?Sized>(
         &mut self,
         slot: u32,
         packet: u64,
         tick: u64,
-        exporters: &[&Exporter],
+        sources: &[&S],
     ) -> Option<Record> {
         let pull = self.settings.pull();
         let body = self.slots.get_mut(slot)?;
@@ -212,8 +224,7 @@ impl StreamEncoder {
                 what: What::Leaves,
             });
         }
-        let exported = exporters.iter().find_map(|e| e.body(body.id));
-        let Some((flight, turn)) = exported.and_then(|exported| exported.curves()) else {
+        let Some((flight, turn)) = newest_curves(sources, body.id) else {
             // Not there yet, or on its way from one server to another: look again at the next update.
             self.pending.insert(slot);
             return None;
@@ -344,6 +355,15 @@ impl StreamEncoder {
     pub fn symbol_counts(&self) -> Option<&[[u64; 2]]> {
         self.counts.as_deref()
     }
+}
+
+/// A body's curves. While it changes servers both may have it: the one that has gone on from there is right.
+fn newest_curves<'a, S: Source + ?Sized>(
+    sources: &[&'a S],
+    id: BodyId,
+) -> Option<(&'a Flight, &'a Turn)> {
+    let found = sources.iter().filter_map(|source| source.curves(id));
+    found.max_by_key(|(flight, turn)| flight.start.max(turn.start))
 }
 
 /// What to tell of a body that the client knows.

@@ -68,6 +68,8 @@ pub struct Exporter {
     changed: Vec<BodyId>,
     arrived: Vec<BodyId>,
     gone: Vec<BodyId>,
+    /// Taken over since the last tick: arrivals of the next one.
+    adopted: Vec<BodyId>,
     /// The last tick ended with an update.
     updated: bool,
 }
@@ -82,6 +84,7 @@ impl Exporter {
             changed: Vec::new(),
             arrived: Vec::new(),
             gone: Vec::new(),
+            adopted: Vec::new(),
             updated: false,
         }
     }
@@ -130,6 +133,7 @@ impl Exporter {
             self.arrived.clear();
             self.gone.clear();
         }
+        self.arrived.append(&mut self.adopted);
         for sample in samples {
             self.take(tick, &sample);
         }
@@ -170,11 +174,12 @@ impl Exporter {
     /// [`Self::observe`] of the first tick at which it is here.
     pub fn adopt(&mut self, id: BodyId, body: ExportedBody) {
         self.bodies.insert(id, body);
-        self.arrived.push(id);
+        self.adopted.push(id);
     }
 
     /// Gives a body away with its exported path, for the exporter of its new server to [`adopt`](Self::adopt). Call it
-    /// after the last [`Self::observe`] in which it was here.
+    /// after the last [`Self::observe`] in which it was here. It does not count as [`gone`](Self::gone): streams that do not see its new
+    /// server keep it on its curve until they are told to [`leave`](super::StreamEncoder::leave), best when the new server has it.
     pub fn release(&mut self, id: BodyId) -> Option<ExportedBody> {
         self.bodies.remove(&id)
     }

@@ -88,6 +88,17 @@ impl Drive {
         Self::of(driver, rng)
     }
 
+    /// The same with another threshold of distance: a lower one triggers more often.
+    pub fn smooth_within(seed: u64, duration: SimTime, distance_m: f64) -> Self {
+        let mut drive = Self::smooth(seed, duration);
+        let thresholds = Thresholds {
+            distance_m,
+            ..Thresholds::bzflag()
+        };
+        drive.trigger = Trigger::new(BodyId(1), thresholds);
+        drive
+    }
+
     pub fn stop_and_go(seed: u64, duration: SimTime) -> Self {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
         let driver = Driver::stop_and_go(&mut rng, duration);

@@ -47,6 +47,8 @@ pub struct Town {
     pub server: Server,
     pub clients: Vec<Client>,
     pub weather: Weather,
+    /// Added to each way of this client, ms.
+    pub farther_ms: Vec<f64>,
     pub now: SimTime,
     pub server_events: Vec<ServerEvent>,
     pub client_events: Vec<Vec<ClientEvent>>,
@@ -70,6 +72,7 @@ impl Town {
                 .map(|i| Client::new(client.clone(), 100 + i as u64))
                 .collect(),
             weather,
+            farther_ms: vec![0.0; clients],
             now: SimTime::from_secs(1000.0),
             server_events: Vec::new(),
             client_events: vec![Vec::new(); clients],
@@ -146,11 +149,11 @@ impl Town {
     fn post(&mut self, direction: Direction, bytes: Vec<u8>) {
         let copies = 1 + usize::from(self.rng.random_bool(self.weather.duplicates));
         for _ in 0..copies {
-            let (low, high) = match direction {
-                Direction::Up(_) => self.weather.up_ms,
-                Direction::Down(_) => self.weather.down_ms,
+            let ((low, high), client) = match direction {
+                Direction::Up(client) => (self.weather.up_ms, client),
+                Direction::Down(client) => (self.weather.down_ms, client),
             };
-            let delay = low + self.rng.random::<f64>() * (high - low);
+            let delay = low + self.rng.random::<f64>() * (high - low) + self.farther_ms[client];
             let lost = self.rng.random_bool(self.weather.loss);
             self.sent += 1;
             if !lost {

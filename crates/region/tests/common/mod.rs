@@ -226,6 +226,7 @@ impl Stage {
 
     fn keep_snapshot(&mut self, region: &mut Region) {
         if let Some(snapshot) = region.take_snapshot() {
+            region.snapshot_kept(snapshot.tick);
             self.snapshots[region.id().0 as usize] = Some(snapshot.to_bytes());
         }
     }

@@ -6,10 +6,9 @@
 //!                          └────────────── acks, just as badly treated ◄─────────────────────┘
 //! ```
 //!
-//! [`Network`] is a seeded core: every datagram gets a verdict when it is sent. [`Channel`] has no I/O either, so
-//! that a live server can put the same one on a socket.
+//! [`Network`] is a seeded core: every datagram gets a verdict when it is sent. [`Channel`] has no I/O either; a
+//! live server puts the same one on a socket.
 
-mod channel;
 mod conditions;
 mod links;
 mod parse;

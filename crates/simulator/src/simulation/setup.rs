@@ -6,40 +6,18 @@ use crate::frames::FrameModel;
 use crate::network::ChannelConfig;
 use crate::options::SimOptions;
 use crate::server::{Server, ServerPace};
-use boundary::{BodyView, BoundaryConfig, Tolerances};
-use domain::{Body, BodyId, Joint, Layout, RegionMap, RegionMapError, SimTime};
+use boundary::{BoundaryConfig, Tolerances};
+use domain::SimTime;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use region::{Region, RegionConfig};
+use region::Region;
+use region::staging::Staging;
 use scenes::Scene;
-use std::collections::BTreeMap;
 
 /// A run lasts at least this much longer than its last fault, seconds: longer than what the fault excuses.
 const RECOVERY_SECS: f64 = 2.0;
 /// Snapshots are taken this often if a server is to crash.
 const DEFAULT_SNAPSHOT_TICKS: u64 = 30;
-
-pub(super) fn start_view(body: &Body) -> BodyView {
-    BodyView {
-        asleep: false,
-        ..boundary::nursery::view_of(body)
-    }
-}
-
-pub(super) fn region_map(scene: &Scene, options: &SimOptions) -> Result<RegionMap, RegionMapError> {
-    let mut layout = options.layout.unwrap_or(scene.regions.layout);
-    let servers = options.servers.unwrap_or(scene.regions.servers);
-    if options.layout.is_none() && options.servers.is_some_and(|n| n != scene.regions.servers) {
-        layout = match layout {
-            Layout::Columns | Layout::Tree => layout,
-            _ => Layout::Grid,
-        };
-    }
-    match layout {
-        Layout::Boxes => RegionMap::boxes(&scene.regions.boxes, scene.world),
-        layout => RegionMap::build(layout, servers, scene.world),
-    }
-}
 
 pub(super) fn boundary_config(scene: &Scene, options: &SimOptions) -> BoundaryConfig {
     BoundaryConfig {
@@ -85,8 +63,7 @@ pub(super) fn check_faults(faults: &[Fault], servers: usize) -> Result<(), SimEr
 pub(super) fn servers(
     scene: &Scene,
     options: &SimOptions,
-    map: &RegionMap,
-    boundary: BoundaryConfig,
+    staging: &Staging,
     seed: u64,
 ) -> Result<Vec<Server>, SimError> {
     let crashes = options
@@ -96,20 +73,14 @@ pub(super) fn servers(
     let snapshot_ticks = options
         .snapshot_ticks
         .or(crashes.then_some(DEFAULT_SNAPSHOT_TICKS));
-    let statics: std::sync::Arc<[_]> = scene.statics.clone().into();
-    let frames = options
-        .frames
-        .unwrap_or(FrameModel::Fixed(boundary.tolerances.frame_secs / 3.0));
-    map.regions()
+    let frames = options.frames.unwrap_or(FrameModel::Fixed(
+        staging.boundary.tolerances.frame_secs / 3.0,
+    ));
+    staging
+        .map
+        .regions()
         .map(|id| {
-            let config = RegionConfig {
-                id,
-                map: map.clone(),
-                boundary,
-                gravity: scene.gravity,
-                statics: statics.clone(),
-                snapshot_ticks,
-            };
+            let config = staging.config(id, snapshot_ticks);
             let frames = options.frames_of.get(&id).copied().unwrap_or(frames);
             let mut rng = Pcg64Mcg::seed_from_u64(seed ^ (u64::from(id.0) << 32 | 0x7365));
             let step_phase = if options.aligned_steps {
@@ -133,28 +104,4 @@ pub(super) fn servers(
             Ok(server)
         })
         .collect()
-}
-
-/// For each assembly's first body, all its bodies, ascending.
-pub(super) fn assemblies(bodies: &[Body], joints: &[Joint]) -> BTreeMap<BodyId, Vec<BodyId>> {
-    let mut root: BTreeMap<BodyId, BodyId> = bodies.iter().map(|body| (body.id, body.id)).collect();
-    fn find(root: &BTreeMap<BodyId, BodyId>, mut id: BodyId) -> BodyId {
-        while root[&id] != id {
-            id = root[&id];
-        }
-        id
-    }
-    for joint in joints {
-        let (a, b) = (find(&root, joint.a), find(&root, joint.b));
-        root.insert(a.max(b), a.min(b));
-    }
-    let mut groups: BTreeMap<BodyId, Vec<BodyId>> = BTreeMap::new();
-    for body in bodies {
-        groups
-            .entry(find(&root, body.id))
-            .or_default()
-            .push(body.id);
-    }
-    groups.retain(|_, group| group.len() > 1);
-    groups
 }

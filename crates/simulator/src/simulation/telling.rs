@@ -6,50 +6,9 @@ use crate::server::Heard;
 use crate::user::Wish;
 use boundary::Policy;
 use boundary::lifecycle::LifeState;
-use domain::{BodyId, ContactEnd, Epoch, Motion, RegionId, Tick};
-use region::{MovedBody, Region, RegionEvent};
+use domain::{BodyId, ContactEnd, Epoch, RegionId, Tick};
+use region::{MovedBody, Region, RegionEvent, TickRecord};
 use std::collections::BTreeSet;
-
-/// What happened in one tick of one region, copied out.
-pub(super) struct TickRecord {
-    tick: Tick,
-    hash: u64,
-    projecting: u64,
-    before_step: Vec<RegionEvent>,
-    /// `None` if the region did not step (it waits for answers after a restart).
-    bodies: Option<Vec<(BodyId, Motion)>>,
-    after_step: Vec<RegionEvent>,
-}
-
-impl TickRecord {
-    pub(super) fn of(region: &mut Region) -> Self {
-        let mut before_step = Vec::new();
-        let mut after_step = Vec::new();
-        while let Some(event) = region.poll_event() {
-            let before = matches!(
-                event,
-                RegionEvent::Born { .. }
-                    | RegionEvent::CaughtUp { .. }
-                    | RegionEvent::Arrived { .. }
-                    | RegionEvent::Recovered { .. }
-            );
-            if before {
-                before_step.push(event);
-            } else {
-                after_step.push(event);
-            }
-        }
-        let stepped = !region.is_recovering();
-        Self {
-            tick: region.tick(),
-            hash: region.world().state_hash(),
-            projecting: region.boundary().projecting().count() as u64,
-            bodies: stepped.then(|| region.stepped_bodies()),
-            before_step,
-            after_step,
-        }
-    }
-}
 
 fn pairs(members: &[MovedBody]) -> Vec<(BodyId, Epoch)> {
     members

@@ -5,15 +5,15 @@
 //! payload, payload ─► piece 9 │ piece 8 ✓ │ piece 7 due 0.0123 s ──► gone
 //! ```
 
-use super::datagrams::{Ack, Builder, Piece};
-use super::round_trips::{ResendPolicy, RoundTrips, seems_gone};
-use super::{ChannelConfig, ChannelError, ChannelFull, MAX_PAYLOAD_BYTES, MAX_WAITING_BYTES};
+use crate::datagrams::{Ack, Builder, Piece};
+use crate::round_trips::{ResendPolicy, RoundTrips, seems_gone};
+use crate::{ChannelConfig, ChannelError, ChannelFull, MAX_PAYLOAD_BYTES, MAX_WAITING_BYTES};
 use domain::SimTime;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Pieces under way at once: 1.1 MB, which at 4 ms there and back is 280 MB/s.
-pub(super) const WINDOW: usize = 1024;
+pub(crate) const WINDOW: usize = 1024;
 /// The bytes of a piece; with all headers it fits a datagram.
 const PIECE_BYTES: usize = 1100;
 /// Three later ones answered: this one is lost, not late (as in TCP and QUIC).
@@ -24,7 +24,7 @@ const REPEATED_BYTES: usize = 400;
 const REMEMBERED: usize = 4096;
 
 #[derive(Debug)]
-pub(super) struct Sending {
+pub(crate) struct Sending {
     waiting: VecDeque<Cut>,
     waiting_bytes: usize,
     flight: VecDeque<Flying>,
@@ -36,8 +36,8 @@ pub(super) struct Sending {
     number: u64,
     sent_at: VecDeque<SimTime>,
     largest_acked: u64,
-    pub(super) resent: u64,
-    pub(super) repeated: u64,
+    pub(crate) resent: u64,
+    pub(crate) repeated: u64,
 }
 
 /// A piece of a payload that all its pieces share.
@@ -77,7 +77,7 @@ struct Flying {
 }
 
 impl Sending {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             waiting: VecDeque::new(),
             waiting_bytes: 0,
@@ -93,14 +93,14 @@ impl Sending {
     }
 
     /// The peer has forgotten everything: so do we, but for the numbers of datagrams.
-    pub(super) fn forget_payloads(&mut self) {
+    pub(crate) fn forget_payloads(&mut self) {
         self.waiting.clear();
         self.waiting_bytes = 0;
         self.flight.clear();
         self.first = 1;
     }
 
-    pub(super) fn push(&mut self, payload: Vec<u8>) -> Result<(), ChannelFull> {
+    pub(crate) fn push(&mut self, payload: Vec<u8>) -> Result<(), ChannelFull> {
         let bytes = payload.len();
         if bytes > MAX_PAYLOAD_BYTES || self.waiting_bytes + bytes > MAX_WAITING_BYTES {
             return Err(ChannelFull {
@@ -127,27 +127,27 @@ impl Sending {
     }
 
     /// Payloads that are not yet acknowledged, in bytes.
-    pub(super) fn unacknowledged_bytes(&self) -> usize {
+    pub(crate) fn unacknowledged_bytes(&self) -> usize {
         let flying = self.flight.iter().filter(|one| !one.acked);
         self.waiting_bytes + flying.map(|one| one.cut.len()).sum::<usize>()
     }
 
-    pub(super) fn has_new(&self) -> bool {
+    pub(crate) fn has_new(&self) -> bool {
         !self.waiting.is_empty() && self.flight.len() < WINDOW
     }
 
     /// When a piece may be due; perhaps a little early.
-    pub(super) fn next_due(&self) -> Option<SimTime> {
+    pub(crate) fn next_due(&self) -> Option<SimTime> {
         (!self.flight.is_empty()).then_some(self.quiet_until)
     }
 
     /// The number the next datagram would have.
-    pub(super) fn next_number(&self) -> u64 {
+    pub(crate) fn next_number(&self) -> u64 {
         self.number + 1
     }
 
     /// The datagram with that number has been built.
-    pub(super) fn numbered(&mut self, now: SimTime) {
+    pub(crate) fn numbered(&mut self, now: SimTime) {
         self.number += 1;
         self.sent_at.push_back(now);
         if self.sent_at.len() > REMEMBERED {
@@ -162,7 +162,7 @@ impl Sending {
     }
 
     /// Puts into a datagram what is due, then what is new, then what is worth repeating.
-    pub(super) fn fill(
+    pub(crate) fn fill(
         &mut self,
         now: SimTime,
         builder: &mut Builder,
@@ -264,7 +264,7 @@ impl Sending {
     }
 
     /// Learns what has arrived, and from it what has not.
-    pub(super) fn handle_ack(
+    pub(crate) fn handle_ack(
         &mut self,
         now: SimTime,
         ack: &Ack,

@@ -1,15 +1,18 @@
 //! Two channels and a bad network between them.
 
 use super::*;
-use crate::network::{Network, NetworkConditions};
 use domain::RegionId;
 use proptest::prelude::*;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use simulator::network::{Network, NetworkConditions};
 
 const A: RegionId = RegionId(1);
 const B: RegionId = RegionId(2);
-const BACK: Way = Way { from: B, to: A };
+const BACK: Way = Way {
+    from: EndpointId(2),
+    to: EndpointId(1),
+};
 
 fn ms(millis: f64) -> SimTime {
     SimTime::from_millis(millis)

@@ -37,6 +37,16 @@ pub const MAX_PAYLOAD_BYTES: usize = wire::MAX_ENVELOPE_BYTES;
 /// The most that may wait to be sent; then [`Channel::send`] refuses.
 const MAX_WAITING_BYTES: usize = 4 * MAX_PAYLOAD_BYTES;
 
+/// The name of one end: a region, or whatever else talks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EndpointId(pub u64);
+
+impl From<RegionId> for EndpointId {
+    fn from(region: RegionId) -> Self {
+        Self(u64::from(region.0))
+    }
+}
+
 /// How a channel treats loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelConfig {
@@ -151,9 +161,15 @@ pub struct Channel {
 
 impl Channel {
     /// The end of `me` of the channel to `peer`. A server that restarts must come with a higher incarnation than ever before.
-    pub fn new(me: RegionId, peer: RegionId, incarnation: u32, config: ChannelConfig) -> Self {
+    pub fn new(
+        me: impl Into<EndpointId>,
+        peer: impl Into<EndpointId>,
+        incarnation: u32,
+        config: ChannelConfig,
+    ) -> Self {
+        let (from, to) = (me.into(), peer.into());
         Self {
-            way: Way { from: me, to: peer },
+            way: Way { from, to },
             incarnation: u64::from(incarnation) + 1,
             config,
             peer: None,
@@ -196,6 +212,14 @@ impl Channel {
         let over = self.peer.is_some_and(|peer| parts.from < peer);
         let for_another = parts.to != 0 && parts.to != self.incarnation;
         over || for_another || parts.from == 0
+    }
+
+    /// The peer is this incarnation or a later one: earlier ones are not heard from now on, even before it has spoken.
+    pub fn expect_peer(&mut self, incarnation: u32) {
+        let expected = u64::from(incarnation) + 1;
+        if self.peer.is_none_or(|peer| peer < expected) {
+            self.meet(expected);
+        }
     }
 
     fn meet(&mut self, from: u64) {

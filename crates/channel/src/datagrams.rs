@@ -8,11 +8,11 @@
 //! piece:  sequence number │ length and "ends a payload" │ bytes
 //! ```
 //!
-//! The checksum finds damage, strangers' bytes and datagrams of other links (the two servers' names are its seed, at
+//! The checksum finds damage, strangers' bytes and datagrams of other links (the two ends' names are its seed, at
 //! no cost in bytes). It does not keep out someone who wants to do harm.
 
-use super::{ChannelError, MAX_DATAGRAM_BYTES};
-use domain::RegionId;
+use crate::EndpointId;
+use crate::{ChannelError, MAX_DATAGRAM_BYTES};
 use std::ops::Range;
 use wire::bytes::{Malformed, Reader, Why, put_varint};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -26,11 +26,11 @@ const ACK: u8 = 2;
 const NUMBER: u8 = 4;
 
 /// Gaps reported in one ack; the rest is told by the acks that follow.
-pub(super) const MAX_ACK_RANGES: usize = 16;
+pub(crate) const MAX_ACK_RANGES: usize = 16;
 
 /// What has arrived, told by the receiver after every datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ack {
+pub(crate) struct Ack {
     /// The largest datagram number seen; 0 if none.
     pub largest: u64,
     /// How long before this ack that was, microseconds.
@@ -43,7 +43,7 @@ pub(super) struct Ack {
 
 /// A part of a payload, or all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece<'a> {
+pub(crate) struct Piece<'a> {
     pub sequence: u64,
     pub ends_payload: bool,
     pub bytes: &'a [u8],
@@ -51,7 +51,7 @@ pub(super) struct Piece<'a> {
 
 /// A datagram taken apart.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Parts<'a> {
+pub(crate) struct Parts<'a> {
     /// The sender's incarnation plus one.
     pub from: u64,
     /// The receiver's incarnation plus one; 0 if the sender does not know it yet.
@@ -64,25 +64,25 @@ pub(super) struct Parts<'a> {
 
 /// From whom to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Way {
-    pub from: RegionId,
-    pub to: RegionId,
+pub(crate) struct Way {
+    pub from: EndpointId,
+    pub to: EndpointId,
 }
 
 impl Way {
-    pub(super) fn back(self) -> Self {
+    pub(crate) fn back(self) -> Self {
         let Self { from, to } = self;
         Self { from: to, to: from }
     }
 
     fn checksum(self, rest: &[u8]) -> [u8; CHECKSUM_BYTES] {
-        let name = u64::from(self.from.0) << 32 | u64::from(self.to.0);
+        let name = self.from.0.rotate_left(32) ^ self.to.0;
         (xxh3_64_with_seed(rest, name) as u32).to_le_bytes()
     }
 }
 
 /// Takes a datagram apart, or says why it is none. Nothing has changed yet when this fails.
-pub(super) fn parse(way: Way, bytes: &[u8]) -> Result<Parts<'_>, ChannelError> {
+pub(crate) fn parse(way: Way, bytes: &[u8]) -> Result<Parts<'_>, ChannelError> {
     let Some((sum, rest)) = bytes.split_first_chunk::<CHECKSUM_BYTES>() else {
         return Err(ChannelError::NotADatagram);
     };
@@ -164,13 +164,13 @@ fn read_piece<'a>(reader: &mut Reader<'a>) -> Result<Piece<'a>, Malformed> {
 
 /// Puts a datagram together.
 #[derive(Debug)]
-pub(super) struct Builder {
+pub(crate) struct Builder {
     out: Vec<u8>,
     has_pieces: bool,
 }
 
 impl Builder {
-    pub(super) fn new(from: u64, to: u64) -> Self {
+    pub(crate) fn new(from: u64, to: u64) -> Self {
         let mut out = Vec::with_capacity(256);
         out.extend_from_slice(&[0, 0, 0, 0, VERSION, 0]);
         put_varint(&mut out, from);
@@ -183,7 +183,7 @@ impl Builder {
         self.out[FLAGS_AT] |= flag;
     }
 
-    pub(super) fn put_ack(&mut self, ack: &Ack) {
+    pub(crate) fn put_ack(&mut self, ack: &Ack) {
         self.flag(ACK);
         put_varint(&mut self.out, ack.largest);
         put_varint(&mut self.out, ack.delay_us);
@@ -197,7 +197,7 @@ impl Builder {
         }
     }
 
-    pub(super) fn put_hello(&mut self, number: u64) {
+    pub(crate) fn put_hello(&mut self, number: u64) {
         self.flag(HELLO);
         self.put_number(number);
     }
@@ -211,11 +211,11 @@ impl Builder {
     }
 
     /// Is there room for one more piece of this many bytes? (Twenty-two: number, sequence number, length.)
-    pub(super) fn has_room(&self, bytes: usize) -> bool {
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
         self.out.len() + 22 + bytes <= MAX_DATAGRAM_BYTES
     }
 
-    pub(super) fn put_piece(&mut self, number: u64, piece: Piece<'_>) {
+    pub(crate) fn put_piece(&mut self, number: u64, piece: Piece<'_>) {
         self.put_number(number);
         self.has_pieces = true;
         put_varint(&mut self.out, piece.sequence);
@@ -224,16 +224,16 @@ impl Builder {
         self.out.extend_from_slice(piece.bytes);
     }
 
-    pub(super) fn has_pieces(&self) -> bool {
+    pub(crate) fn has_pieces(&self) -> bool {
         self.has_pieces
     }
 
-    pub(super) fn is_numbered(&self) -> bool {
+    pub(crate) fn is_numbered(&self) -> bool {
         self.out[FLAGS_AT] & NUMBER != 0
     }
 
     /// The finished bytes; `None` if nothing was put in.
-    pub(super) fn finish(mut self, way: Way) -> Option<Vec<u8>> {
+    pub(crate) fn finish(mut self, way: Way) -> Option<Vec<u8>> {
         if self.out[FLAGS_AT] == 0 {
             return None;
         }
@@ -248,8 +248,8 @@ mod tests {
     use super::*;
 
     const WAY: Way = Way {
-        from: RegionId(1),
-        to: RegionId(2),
+        from: EndpointId(1),
+        to: EndpointId(2),
     };
 
     #[test]

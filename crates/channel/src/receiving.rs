@@ -1,13 +1,13 @@
 //! The receiving half: pieces in any order, twice or late, become payloads in order, once.
 
-use super::datagrams::{Ack, MAX_ACK_RANGES, Piece};
-use super::sending::WINDOW;
-use super::{ChannelError, MAX_PAYLOAD_BYTES};
+use crate::datagrams::{Ack, MAX_ACK_RANGES, Piece};
+use crate::sending::WINDOW;
+use crate::{ChannelError, MAX_PAYLOAD_BYTES};
 use domain::SimTime;
 use std::collections::VecDeque;
 
 #[derive(Debug)]
-pub(super) struct Receiving {
+pub(crate) struct Receiving {
     /// The piece that is wanted next.
     next: u64,
     /// Pieces from `next` on that came early; never more than the sender's window.
@@ -18,8 +18,8 @@ pub(super) struct Receiving {
     /// The largest datagram number seen, and when.
     largest: u64,
     largest_at: SimTime,
-    pub(super) ack_wanted: bool,
-    pub(super) duplicates: u64,
+    pub(crate) ack_wanted: bool,
+    pub(crate) duplicates: u64,
 }
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ struct Early {
 }
 
 impl Receiving {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             next: 1,
             early: VecDeque::new(),
@@ -43,7 +43,7 @@ impl Receiving {
     }
 
     /// The peer starts again from its first piece. Payloads that were complete stay.
-    pub(super) fn forget_pieces(&mut self) {
+    pub(crate) fn forget_pieces(&mut self) {
         *self = Self {
             delivered: std::mem::take(&mut self.delivered),
             duplicates: self.duplicates,
@@ -51,11 +51,11 @@ impl Receiving {
         };
     }
 
-    pub(super) fn poll_delivered(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn poll_delivered(&mut self) -> Option<Vec<u8>> {
         self.delivered.pop_front()
     }
 
-    pub(super) fn handle_number(&mut self, now: SimTime, number: u64) {
+    pub(crate) fn handle_number(&mut self, now: SimTime, number: u64) {
         self.ack_wanted = true;
         if number > self.largest {
             self.largest = number;
@@ -63,7 +63,7 @@ impl Receiving {
         }
     }
 
-    pub(super) fn handle_piece(&mut self, piece: Piece<'_>) -> Result<(), ChannelError> {
+    pub(crate) fn handle_piece(&mut self, piece: Piece<'_>) -> Result<(), ChannelError> {
         let ahead = piece.sequence.wrapping_sub(self.next);
         if piece.sequence < self.next {
             self.duplicates += 1;
@@ -118,7 +118,7 @@ impl Receiving {
     }
 
     /// What has arrived, as an ack.
-    pub(super) fn ack(&self, now: SimTime) -> Ack {
+    pub(crate) fn ack(&self, now: SimTime) -> Ack {
         Ack {
             largest: self.largest,
             delay_us: now.since(self.largest_at).0 / 1000,
@@ -144,7 +144,7 @@ impl Receiving {
     }
 
     /// The bytes held for payloads that are not complete.
-    pub(super) fn held_bytes(&self) -> usize {
+    pub(crate) fn held_bytes(&self) -> usize {
         let early = self.early.iter().flatten();
         self.partial.len() + early.map(|early| early.bytes.len()).sum::<usize>()
     }

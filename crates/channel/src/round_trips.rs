@@ -28,13 +28,13 @@ const EAGER_TRIES: u32 = 10;
 
 /// The round trip, measured as TCP does (RFC 6298): a moving mean and a moving deviation.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RoundTrips {
+pub(crate) struct RoundTrips {
     mean: Option<u64>,
     deviation: u64,
 }
 
 impl RoundTrips {
-    pub(super) fn add(&mut self, sample: SimTime) {
+    pub(crate) fn add(&mut self, sample: SimTime) {
         let Some(mean) = self.mean else {
             self.mean = Some(sample.0);
             self.deviation = sample.0 / 2;
@@ -44,12 +44,12 @@ impl RoundTrips {
         self.mean = Some((7 * mean + sample.0) / 8);
     }
 
-    pub(super) fn mean(&self) -> Option<SimTime> {
+    pub(crate) fn mean(&self) -> Option<SimTime> {
         self.mean.map(SimTime)
     }
 
     /// How long to wait for an answer to the `tries`-th sending.
-    pub(super) fn resend_after(&self, policy: ResendPolicy, tries: u32) -> SimTime {
+    pub(crate) fn resend_after(&self, policy: ResendPolicy, tries: u32) -> SimTime {
         match policy {
             ResendPolicy::Fixed(pause) => pause.max(SHORTEST_PAUSE),
             ResendPolicy::Short => {
@@ -72,7 +72,7 @@ impl RoundTrips {
 }
 
 /// Has the other side been silent for so long that repeating everything would only add to its troubles?
-pub(super) fn seems_gone(tries: u32) -> bool {
+pub(crate) fn seems_gone(tries: u32) -> bool {
     tries > EAGER_TRIES
 }
 

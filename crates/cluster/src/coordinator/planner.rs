@@ -1,0 +1,355 @@
+//! Who should have which region: the coordinator's decisions, without I/O.
+//!
+//! ```text
+//!  nodes (leases) ──┐
+//!  heartbeats ──────┼──► Planner ──► a new Assignment, to be committed if nobody was faster
+//!  time ────────────┘
+//! ```
+//! The rules, in order of importance:
+//!
+//! 1. An owner that is silent or gone is fenced: its region goes to the standby, with the next term. From then on nobody listens to the old one.
+//! 2. Without a living standby the region waits for its owner; if that is gone for good it starts anew, and what it had is lost.
+//! 3. Every region has a standby on another server.
+//! 4. Who wants to leave, and who has more regions than others, gives away regions, one after another: the owner stops, its standby takes over from
+//!    exactly that state.
+
+use crate::messages::{Heartbeat, RegionPulse, RegionState};
+use crate::names::NodeId;
+use crate::schema::{Assignment, ClusterView, Role, Seat, WorldSpec};
+use domain::{RegionId, SimTime};
+use std::collections::BTreeMap;
+
+/// When a server counts as dead or too slow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlannerSettings {
+    /// A server that has not been heard for so long is replaced (default 0.4 s). Less: faster recovery; more: fewer false alarms on a busy
+    /// machine or a bad network.
+    pub silence: SimTime,
+    /// A server that has just appeared, or a coordinator that has just taken over, gets so much longer (default 2 s).
+    pub grace: SimTime,
+    /// A region whose tick is so far behind is given to its standby, if that keeps up (default 5 s).
+    pub lag: SimTime,
+    /// Regions of servers that have more than others are moved (default yes).
+    pub balance: bool,
+}
+
+impl Default for PlannerSettings {
+    fn default() -> Self {
+        Self {
+            silence: SimTime::from_millis(400.0),
+            grace: SimTime::from_millis(2000.0),
+            lag: SimTime::from_millis(5000.0),
+            balance: true,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Server {
+    /// Counts as heard until then.
+    good_until: SimTime,
+    leaving: bool,
+    pulses: BTreeMap<RegionId, RegionPulse>,
+}
+
+/// The coordinator's mind.
+#[derive(Debug)]
+pub struct Planner {
+    settings: PlannerSettings,
+    servers: BTreeMap<NodeId, Server>,
+    assignment: Assignment,
+    /// How far the newest region has come.
+    newest_tick: u64,
+    /// Since when a region has been too slow.
+    slow_since: BTreeMap<RegionId, SimTime>,
+}
+
+/// Why a region got another owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It had none.
+    First,
+    /// Its owner is silent or gone.
+    Dead,
+    /// Its owner does not keep up.
+    Slow,
+    /// Its owner has stopped on purpose.
+    Moved,
+    /// Its owner and everything it had is gone.
+    Lost,
+}
+
+/// A change of owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Which region.
+    pub region: RegionId,
+    /// Why.
+    pub why: Why,
+    /// Who had it.
+    pub from: Option<NodeId>,
+    /// Who has it.
+    pub to: NodeId,
+}
+
+/// What should be committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Who has which region.
+    pub assignment: Assignment,
+    /// What is new about it.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl Planner {
+    /// A coordinator that has just taken over.
+    pub fn new(settings: PlannerSettings) -> Self {
+        Self {
+            settings,
+            servers: BTreeMap::new(),
+            assignment: Assignment::default(),
+            newest_tick: 0,
+            slow_since: BTreeMap::new(),
+        }
+    }
+
+    /// The control plane has changed.
+    pub fn handle_view(&mut self, now: SimTime, view: &ClusterView) {
+        let grace = self.settings.grace;
+        let servers = view.nodes.values().filter(|info| info.role == Role::Server);
+        let mut known = std::mem::take(&mut self.servers);
+        for info in servers {
+            let server = known.remove(&info.node).unwrap_or_else(|| Server {
+                good_until: now + grace,
+                leaving: false,
+                pulses: BTreeMap::new(),
+            });
+            let leaving = info.leaving;
+            self.servers.insert(info.node, Server { leaving, ..server });
+        }
+        if view.assignment.generation != self.assignment.generation {
+            self.newest_tick = 0;
+            self.slow_since.clear();
+        }
+        self.assignment = view.assignment.clone();
+    }
+
+    /// What was planned is law.
+    pub fn committed(&mut self, assignment: Assignment) {
+        self.assignment = assignment;
+    }
+
+    /// A server lives. Says whether it is known.
+    pub fn handle_heartbeat(&mut self, now: SimTime, heartbeat: &Heartbeat) -> bool {
+        let Some(server) = self.servers.get_mut(&heartbeat.node) else {
+            return false;
+        };
+        server.good_until = server.good_until.max(now + self.settings.silence);
+        if heartbeat.generation == self.assignment.generation {
+            server.pulses = heartbeat
+                .regions
+                .iter()
+                .map(|pulse| (pulse.region, *pulse))
+                .collect();
+            let ticks = heartbeat.regions.iter().map(|pulse| pulse.tick.0);
+            self.newest_tick = ticks.fold(self.newest_tick, u64::max);
+        }
+        true
+    }
+
+    /// When a server would count as dead next.
+    pub fn next_wakeup(&self) -> Option<SimTime> {
+        self.servers.values().map(|server| server.good_until).min()
+    }
+
+    /// Is every region furnished and waiting for the start?
+    pub fn all_ready(&self) -> bool {
+        !self.assignment.seats.is_empty()
+            && self
+                .assignment
+                .regions()
+                .all(|(region, _)| self.pulse(region).is_some())
+    }
+
+    /// How its owner says a region is.
+    pub fn pulse(&self, region: RegionId) -> Option<&RegionPulse> {
+        let seat = self.assignment.seat(region)?;
+        let pulse = self.servers.get(&seat.owner?)?.pulses.get(&region)?;
+        (pulse.term == seat.term).then_some(pulse)
+    }
+
+    fn is_alive(&self, now: SimTime, node: NodeId) -> bool {
+        self.servers
+            .get(&node)
+            .is_some_and(|server| now < server.good_until)
+    }
+
+    fn stays(&self, now: SimTime, node: NodeId) -> bool {
+        self.is_alive(now, node) && !self.servers[&node].leaving
+    }
+
+    /// What should change now, if anything.
+    pub fn plan(&mut self, now: SimTime, world: &WorldSpec) -> Option<Plan> {
+        let mut next = self.assignment.clone();
+        if next.generation != world.generation || next.seats.len() != world.map.len() {
+            next = Assignment {
+                generation: world.generation,
+                seats: vec![Seat::default(); world.map.len()],
+            };
+        }
+        let mut verdicts = Vec::new();
+        for index in 0..next.seats.len() {
+            let region = RegionId(index as u32);
+            if let Some(verdict) = self.replace_owner(now, world, region, &mut next) {
+                verdicts.push(verdict);
+            }
+        }
+        self.move_one(now, &mut next);
+        self.choose_standbys(now, &mut next);
+        (next != self.assignment).then_some(Plan {
+            assignment: next,
+            verdicts,
+        })
+    }
+
+    fn replace_owner(
+        &mut self,
+        now: SimTime,
+        world: &WorldSpec,
+        region: RegionId,
+        next: &mut Assignment,
+    ) -> Option<Verdict> {
+        let seat = next.seats[region.0 as usize];
+        let standby = seat.standby.filter(|standby| self.is_alive(now, *standby));
+        let (why, to) = match seat.owner {
+            None => (Why::First, self.least_loaded(now, next, |_| true)?),
+            Some(owner) if seat.moving && self.has_given_away(region, seat) => {
+                // Gone already? Then it has what the owner gave it nowhere, and the owner, still there, goes on.
+                let Some(standby) = standby else {
+                    next.seats[region.0 as usize].moving = !self.is_alive(now, owner);
+                    return None;
+                };
+                (Why::Moved, standby)
+            }
+            Some(owner) if self.is_alive(now, owner) => {
+                let slow = self.is_slow(now, world, region);
+                (Why::Slow, standby.filter(|_| slow)?)
+            }
+            Some(owner) => match standby {
+                Some(standby) => (Why::Dead, standby),
+                // Its lease tells whether it is gone for good.
+                None if self.servers.contains_key(&owner) => return None,
+                None => (Why::Lost, self.least_loaded(now, next, |_| true)?),
+            },
+        };
+        let from = seat.owner;
+        next.seats[region.0 as usize] = Seat {
+            owner: Some(to),
+            term: seat.term.next(),
+            standby: None,
+            moving: false,
+        };
+        self.slow_since.remove(&region);
+        Some(Verdict {
+            region,
+            why,
+            from,
+            to,
+        })
+    }
+
+    fn has_given_away(&self, region: RegionId, seat: Seat) -> bool {
+        let pulse = seat
+            .owner
+            .and_then(|owner| self.servers.get(&owner)?.pulses.get(&region));
+        pulse.is_some_and(|pulse| {
+            pulse.term == seat.term
+                && pulse.state == RegionState::GivenAway
+                && pulse.kept.map(|(node, _)| node) == seat.standby
+        })
+    }
+
+    /// Behind the others for as long as it is behind: a hiccup is not slowness.
+    fn is_slow(&mut self, now: SimTime, world: &WorldSpec, region: RegionId) -> bool {
+        let lag_ticks = world.boundary.step.ticks_in(self.settings.lag.as_secs());
+        let newest = self.newest_tick;
+        let behind = self.pulse(region).is_some_and(|pulse| {
+            pulse.state == RegionState::Running && pulse.tick.0 + lag_ticks < newest
+        });
+        if !behind {
+            self.slow_since.remove(&region);
+            return false;
+        }
+        let since = *self.slow_since.entry(region).or_insert(now);
+        now >= since + self.settings.lag
+    }
+
+    /// At most one region moves at a time: each stands still for a moment, and its neighbours should not all at once.
+    fn move_one(&self, now: SimTime, next: &mut Assignment) {
+        if next.seats.iter().any(|seat| seat.moving) {
+            return;
+        }
+        let settled =
+            |(_, seat): &(usize, &Seat)| seat.owner.is_some_and(|owner| self.is_alive(now, owner));
+        let running = |region: usize| {
+            let pulse = self.pulse(RegionId(region as u32));
+            pulse.is_some_and(|pulse| pulse.state == RegionState::Running)
+        };
+        let choice = next
+            .seats
+            .iter()
+            .enumerate()
+            .filter(settled)
+            .find_map(|(index, seat)| {
+                let owner = seat.owner?;
+                let leaves = self.servers[&owner].leaving;
+                let to = self.least_loaded(now, next, |node| node != owner)?;
+                let uneven = self.settings.balance && load(next, owner) > load(next, to) + 1;
+                ((leaves || uneven) && running(index)).then_some((index, to))
+            });
+        if let Some((index, to)) = choice {
+            let seat = &mut next.seats[index];
+            seat.standby = Some(to);
+            seat.moving = true;
+        }
+    }
+
+    fn choose_standbys(&self, now: SimTime, next: &mut Assignment) {
+        for index in 0..next.seats.len() {
+            let seat = next.seats[index];
+            let good = |node: NodeId| self.is_alive(now, node) && Some(node) != seat.owner;
+            if seat.owner.is_none() || seat.standby.is_some_and(good) {
+                continue;
+            }
+            let owner = seat.owner;
+            next.seats[index].moving = false;
+            next.seats[index].standby = self.least_loaded(now, next, |node| Some(node) != owner);
+        }
+    }
+
+    /// The living server that has the least to do: regions first, standbys second.
+    fn least_loaded(
+        &self,
+        now: SimTime,
+        next: &Assignment,
+        fits: impl Fn(NodeId) -> bool,
+    ) -> Option<NodeId> {
+        let standbys = |node: NodeId| {
+            let watched = next.seats.iter().filter(|seat| seat.standby == Some(node));
+            watched.count()
+        };
+        self.servers
+            .keys()
+            .copied()
+            .filter(|node| self.stays(now, *node) && fits(*node))
+            .min_by_key(|node| (load(next, *node), standbys(*node), *node))
+    }
+}
+
+fn load(assignment: &Assignment, node: NodeId) -> usize {
+    let owned = assignment
+        .seats
+        .iter()
+        .filter(|seat| seat.owner == Some(node));
+    owned.count()
+}

@@ -1,0 +1,293 @@
+//! The coordinator's driver: elections, heartbeats, commits.
+
+use super::planner::{Planner, PlannerSettings, Why};
+use crate::carrier::{Carrier, Datagram, Switchboard};
+use crate::clock::ClusterClock;
+use crate::membership::{LEASE, Membership};
+use crate::messages::{self, Heartbeat, Pulse};
+use crate::names::NodeId;
+use crate::schema::{self, ClusterView, Leader, WorldSpec};
+use crate::store::{LeaseId, Revision, Store, StoreError, Transaction, Unchanged, Write};
+use domain::SimTime;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+
+/// How often the planner thinks, if nothing happens.
+const THINK: Duration = Duration::from_millis(25);
+const RENEWAL: Duration = Duration::from_secs(1);
+/// All regions are ready: the world starts so much later, so that everyone has heard of it.
+const COUNTDOWN: SimTime = SimTime(300_000_000);
+
+/// A coordinator, leading or not.
+pub struct Coordinator {
+    node: NodeId,
+    clock: Arc<ClusterClock>,
+    settings: PlannerSettings,
+    heartbeats: mpsc::UnboundedReceiver<Heartbeat>,
+    /// What it sets up if there is no world yet.
+    world: Option<WorldSpec>,
+}
+
+/// Leading since this revision, while this lease lasts.
+struct Reign {
+    lease: LeaseId,
+    revision: Revision,
+    planner: Planner,
+}
+
+impl Coordinator {
+    /// Listens to heartbeats, and answers them, leading or not: everyone's clock follows whom it asks.
+    pub fn new(
+        node: NodeId,
+        clock: Arc<ClusterClock>,
+        carrier: Arc<dyn Carrier>,
+        switchboard: &Switchboard,
+        settings: PlannerSettings,
+        world: Option<WorldSpec>,
+    ) -> Self {
+        let (sender, heartbeats) = mpsc::unbounded_channel();
+        let reference = Arc::clone(&clock);
+        // On the carrier's thread: an answer that waits makes the asker's bound worse.
+        let hear = move |datagram: Datagram| {
+            let received = reference.machine();
+            match messages::decode::<Heartbeat>(&datagram.bytes) {
+                Ok(heartbeat) => {
+                    let pulse = Pulse {
+                        sent: heartbeat.sent,
+                        received,
+                        replied: reference.machine(),
+                    };
+                    carrier.send(
+                        node.pulse_endpoint(),
+                        datagram.from,
+                        &messages::encode(&pulse),
+                    );
+                    let _ = sender.send(heartbeat);
+                }
+                Err(error) => tracing::warn!(%error, "a heartbeat was refused"),
+            }
+        };
+        switchboard.connect(node.pulse_endpoint(), Arc::new(hear));
+        Self {
+            node,
+            clock,
+            settings,
+            heartbeats,
+            world,
+        }
+    }
+
+    /// Leads whenever it can, until `stop` becomes true.
+    pub async fn run(mut self, membership: Membership, mut stop: watch::Receiver<bool>) {
+        let mut reign: Option<Reign> = None;
+        let mut view = membership.view();
+        let mut renewal = tokio::time::interval(RENEWAL);
+        renewal.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut think = tokio::time::interval(THINK);
+        think.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        view.mark_changed();
+        loop {
+            tokio::select! {
+                () = crate::node::stopped(&mut stop) => break,
+                _ = renewal.tick() => self.renew(&membership, &mut reign).await,
+                changed = view.changed() => {
+                    if changed.is_err() {
+                        break;
+                    }
+                    let current = view.borrow_and_update().clone();
+                    if let Some(reign) = &mut reign {
+                        reign.planner.handle_view(self.clock.local(), &current);
+                    }
+                }
+                Some(heartbeat) = self.heartbeats.recv() => {
+                    let now = self.clock.local();
+                    if let Some(reign) = &mut reign {
+                        reign.planner.handle_heartbeat(now, &heartbeat);
+                        while let Ok(heartbeat) = self.heartbeats.try_recv() {
+                            reign.planner.handle_heartbeat(now, &heartbeat);
+                        }
+                    }
+                    continue;
+                }
+                _ = think.tick() => {}
+            }
+            let current = view.borrow().clone();
+            if let Some(mut leading) = reign.take() {
+                reign = match self.govern(&membership, &current, &mut leading).await {
+                    Ok(()) => Some(leading),
+                    // What we knew is outdated; the news is on its way. Or we no longer lead: renewing tells.
+                    Err(StoreError::Conflict) => Some(leading),
+                    Err(error) => {
+                        tracing::warn!(%error, "a decision could not be written down");
+                        Some(leading)
+                    }
+                };
+            }
+        }
+        if let Some(reign) = reign {
+            let _ = membership.store().revoke(reign.lease).await;
+        }
+        membership.leave().await;
+    }
+
+    /// Stays leader, or tries to become it.
+    async fn renew(&self, membership: &Membership, reign: &mut Option<Reign>) {
+        let store = membership.store();
+        if let Some(leading) = reign {
+            match store.keep_alive(leading.lease).await {
+                Ok(()) => return,
+                Err(StoreError::NoLease) => {
+                    tracing::warn!("no longer the leading coordinator");
+                    *reign = None;
+                }
+                // Nobody else can lead either as long as the store does not answer; if it answers only others, it will not
+                // take our writes.
+                Err(error) => {
+                    tracing::warn!(%error, "cannot renew the leadership");
+                    return;
+                }
+            }
+        }
+        match self.stand(&**store, membership).await {
+            Ok(Some(leading)) => {
+                tracing::info!(node = %self.node, "leading");
+                *reign = Some(leading);
+            }
+            Ok(None) => {}
+            Err(error) => tracing::debug!(%error, "cannot stand for coordinator"),
+        }
+    }
+
+    async fn stand(
+        &self,
+        store: &dyn Store,
+        membership: &Membership,
+    ) -> Result<Option<Reign>, StoreError> {
+        let key = membership.keys().leader();
+        let current = membership.view().borrow().clone();
+        if current.leader.is_some() {
+            return Ok(None);
+        }
+        let lease = store.grant(LEASE).await?;
+        let transaction = Transaction {
+            conditions: vec![Unchanged {
+                key: key.clone(),
+                since: Revision(0),
+            }],
+            writes: vec![Write::Put {
+                key,
+                value: schema::to_bytes(&Leader { node: self.node }),
+                lease: Some(lease),
+            }],
+        };
+        match store.commit(transaction).await {
+            Ok(revision) => {
+                let mut planner = Planner::new(self.settings);
+                planner.handle_view(self.clock.local(), &current);
+                Ok(Some(Reign {
+                    lease,
+                    revision,
+                    planner,
+                }))
+            }
+            Err(StoreError::Conflict) => {
+                store.revoke(lease).await?;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn govern(
+        &mut self,
+        membership: &Membership,
+        view: &ClusterView,
+        reign: &mut Reign,
+    ) -> Result<(), StoreError> {
+        let keys = membership.keys();
+        let Some(world) = &view.world else {
+            let Some(world) = self.world.take() else {
+                return Ok(());
+            };
+            let written = self
+                .write(
+                    membership,
+                    view,
+                    reign,
+                    keys.world(),
+                    schema::to_bytes(&world),
+                )
+                .await;
+            // Someone else may have been faster; otherwise it is tried again.
+            self.world = written.is_err().then_some(world);
+            return written;
+        };
+        let now = self.clock.local();
+        if let Some(plan) = reign.planner.plan(now, world) {
+            for verdict in &plan.verdicts {
+                let (region, to) = (verdict.region, verdict.to);
+                match verdict.why {
+                    Why::First => tracing::info!(%region, %to, "assigned"),
+                    Why::Moved => tracing::info!(%region, %to, "moved"),
+                    why => tracing::warn!(%region, %to, ?why, from = ?verdict.from, "replaced"),
+                }
+            }
+            let value = schema::to_bytes(&plan.assignment);
+            self.write(membership, view, reign, keys.assignment(), value)
+                .await?;
+            // Our own view will say the same soon; until then nothing is planned twice.
+            reign.planner.committed(plan.assignment);
+            return Ok(());
+        }
+        if world.start_unix_ns.is_none() && reign.planner.all_ready() {
+            let start = self.clock.machine() + COUNTDOWN;
+            let started = WorldSpec {
+                start_unix_ns: Some(start.0),
+                ..WorldSpec::clone(world)
+            };
+            tracing::info!(
+                regions = world.map.len(),
+                "all regions are ready; the world starts"
+            );
+            self.write(
+                membership,
+                view,
+                reign,
+                keys.world(),
+                schema::to_bytes(&started),
+            )
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// Writes a key, if it is as we know it and we still lead.
+    async fn write(
+        &self,
+        membership: &Membership,
+        view: &ClusterView,
+        reign: &Reign,
+        key: String,
+        value: Vec<u8>,
+    ) -> Result<(), StoreError> {
+        let transaction = Transaction {
+            conditions: vec![
+                Unchanged {
+                    key: membership.keys().leader(),
+                    since: reign.revision,
+                },
+                Unchanged {
+                    since: view.revision(&key),
+                    key: key.clone(),
+                },
+            ],
+            writes: vec![Write::Put {
+                key,
+                value,
+                lease: None,
+            }],
+        };
+        membership.store().commit(transaction).await.map(drop)
+    }
+}

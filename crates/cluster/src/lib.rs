@@ -1,0 +1,23 @@
+//! The live cluster: what the simulator proved, run for real.
+//!
+//! ```text
+//!        control plane (store): who is who, who has which region
+//!          ▲ watch, compare-and-set            ▲
+//!   coordinator ◄── heartbeats, clock ──  region servers ◄── channels over a carrier ──► region servers
+//!                                               │ feeds, answers
+//!                                            gateway ──► clients
+//! ```
+
+pub mod carrier;
+pub mod clock;
+pub mod coordinator;
+pub mod correspondent;
+pub mod membership;
+pub mod messages;
+pub mod names;
+pub mod node;
+pub mod observer;
+pub mod post_office;
+pub mod schema;
+pub mod server;
+pub mod store;

@@ -1,0 +1,85 @@
+//! What every process of the cluster has: a name, a clock, a carrier, a place in the control plane.
+
+use crate::carrier::{Carrier, ClusterKey, Switchboard, UdpCarrier};
+use crate::clock::ClusterClock;
+use crate::membership::Membership;
+use crate::names::NodeId;
+use crate::schema::{Keys, NodeInfo, Role};
+use crate::store::Store;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// How a process reaches the others.
+#[derive(Clone)]
+pub struct Connection {
+    /// The cluster's name in the control plane.
+    pub cluster: String,
+    /// The control plane.
+    pub store: Arc<dyn Store>,
+    /// The secret that all processes share.
+    pub key: ClusterKey,
+    /// Where datagrams arrive; port 0: any that is free.
+    pub bind: SocketAddr,
+    /// Where others reach us, if that is not where we listen (`0.0.0.0` is no address to be called at).
+    pub advertise: Option<SocketAddr>,
+}
+
+/// A process that has joined.
+pub struct Node {
+    /// Its name.
+    pub id: NodeId,
+    /// Its clock.
+    pub clock: Arc<ClusterClock>,
+    /// The network.
+    pub carrier: Arc<dyn Carrier>,
+    /// Who gets what comes from it.
+    pub switchboard: Switchboard,
+    /// Its place in the control plane.
+    pub membership: Membership,
+}
+
+impl Node {
+    /// Opens the network and joins.
+    pub async fn join(
+        connection: &Connection,
+        role: Role,
+        name: &str,
+        url: Option<String>,
+    ) -> io::Result<Self> {
+        let id = NodeId::draw();
+        let switchboard = Switchboard::default();
+        let carrier =
+            UdpCarrier::open(connection.bind, connection.key.clone(), switchboard.clone())?;
+        let address = match connection.advertise {
+            Some(address) => address,
+            None => carrier.address()?,
+        };
+        let info = NodeInfo {
+            node: id,
+            role,
+            name: name.to_owned(),
+            address,
+            url,
+            leaving: false,
+        };
+        let keys = Keys::new(&connection.cluster);
+        let carrier: Arc<dyn Carrier> = carrier;
+        let store = Arc::clone(&connection.store);
+        let membership = Membership::join(store, keys, info, Arc::clone(&carrier)).await;
+        Ok(Self {
+            id,
+            clock: Arc::new(ClusterClock::new()),
+            carrier,
+            switchboard,
+            membership,
+        })
+    }
+}
+
+/// Waits until the flag becomes true (or nobody can set it any more).
+pub async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // The guard in the result must not be carried through an await of the caller.
+    let _ = stop.wait_for(|stop| *stop).await.map(drop);
+}

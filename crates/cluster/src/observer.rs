@@ -1,0 +1,107 @@
+//! Watches all regions of a live world from above, tick by tick, as the simulator's checkers do.
+
+use crate::correspondent::Correspondent;
+use crate::messages::{self, FromRegion, Subscription, ToRegion};
+use crate::names::{Place, Term};
+use crate::node::Node;
+use crate::post_office::Mail;
+use crate::schema::ClusterView;
+use region::TickRecord;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// One tick of one region.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// Which region.
+    pub place: Place,
+    /// Under which owner.
+    pub term: Term,
+    /// What happened.
+    pub record: TickRecord,
+}
+
+/// Someone who is told everything.
+pub struct Observer {
+    correspondent: Correspondent,
+    view: watch::Receiver<Arc<ClusterView>>,
+    /// Who has been asked to tell.
+    asked: BTreeMap<Place, Term>,
+}
+
+impl Observer {
+    /// Begins to watch.
+    pub fn new(node: &Node) -> Self {
+        let mut view = node.membership.view();
+        view.mark_changed();
+        let me = node.id.endpoint();
+        let (clock, carrier) = (Arc::clone(&node.clock), Arc::clone(&node.carrier));
+        Self {
+            correspondent: Correspondent::new(me, clock, carrier, &node.switchboard),
+            view,
+            asked: BTreeMap::new(),
+        }
+    }
+
+    /// The control plane as far as it is known.
+    pub fn view(&self) -> Arc<ClusterView> {
+        self.view.borrow().clone()
+    }
+
+    /// What happens next. May be dropped and called again without losing anything.
+    pub async fn next(&mut self) -> Seen {
+        loop {
+            let mail = tokio::select! {
+                changed = self.view.changed() => {
+                    if changed.is_err() {
+                        std::future::pending::<()>().await;
+                    }
+                    self.subscribe();
+                    continue;
+                }
+                mail = self.correspondent.next() => mail,
+            };
+            let Mail::Payload { from, bytes } = mail else {
+                continue;
+            };
+            let Some(place) = Place::of_endpoint(from) else {
+                continue;
+            };
+            let term = Term(self.correspondent.incarnation_of(from).unwrap_or(0));
+            match messages::decode(&bytes) {
+                Ok(FromRegion::Record(record)) => {
+                    let record = *record;
+                    return Seen {
+                        place,
+                        term,
+                        record,
+                    };
+                }
+                Ok(_) => {}
+                Err(error) => tracing::warn!(%place, %error, "a message was refused"),
+            }
+        }
+    }
+
+    fn subscribe(&mut self) {
+        let view = self.view.borrow_and_update().clone();
+        let generation = view.assignment.generation;
+        for (region, seat) in view.assignment.regions() {
+            let place = Place { generation, region };
+            if seat.owner.is_none() || self.asked.get(&place) == Some(&seat.term) {
+                continue;
+            }
+            self.asked.insert(place, seat.term);
+            self.correspondent.expect(place.endpoint(), seat.term.0);
+            let wanted = Subscription {
+                feed: false,
+                records: true,
+            };
+            let payload = messages::encode(&ToRegion::Subscribe(wanted));
+            if let Err(error) = self.correspondent.send(place.endpoint(), payload) {
+                tracing::warn!(%place, %error, "cannot subscribe");
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! What the control plane holds, key by key. Values are JSON, so that people can read them with any client of the store.
+//!
+//! | key | holds | written by |
+//! |---|---|---|
+//! | `auramesh/CLUSTER/leader` | [`Leader`], leased | the coordinator that wins it |
+//! | `auramesh/CLUSTER/nodes/NODE` | [`NodeInfo`], leased | each process, of itself |
+//! | `auramesh/CLUSTER/world` | [`WorldSpec`] | the leading coordinator |
+//! | `auramesh/CLUSTER/assignment` | [`Assignment`] | the leading coordinator, only while it leads |
+
+use crate::names::{Generation, NodeId, Place, Term};
+use crate::store::{Entry, Revision};
+use boundary::BoundaryConfig;
+use domain::{RegionId, RegionMap};
+use scenes::Scene;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The keys of one cluster.
+#[derive(Clone, Debug)]
+pub struct Keys {
+    prefix: String,
+}
+
+impl Keys {
+    /// Of the cluster of this name.
+    pub fn new(cluster: &str) -> Self {
+        Self {
+            prefix: format!("auramesh/{cluster}/"),
+        }
+    }
+
+    /// What all keys begin with.
+    pub fn all(&self) -> &str {
+        &self.prefix
+    }
+
+    /// Who is coordinator.
+    pub fn leader(&self) -> String {
+        format!("{}leader", self.prefix)
+    }
+
+    /// One process.
+    pub fn node(&self, node: NodeId) -> String {
+        format!("{}nodes/{node}", self.prefix)
+    }
+
+    /// What is simulated.
+    pub fn world(&self) -> String {
+        format!("{}world", self.prefix)
+    }
+
+    /// Who simulates it.
+    pub fn assignment(&self) -> String {
+        format!("{}assignment", self.prefix)
+    }
+}
+
+/// What a process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Assigns regions, notices death.
+    Coordinator,
+    /// Simulates regions.
+    Server,
+    /// Serves clients.
+    Gateway,
+    /// Watches and says nothing.
+    Observer,
+}
+
+/// One process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeInfo {
+    /// Its name.
+    pub node: NodeId,
+    /// What it does.
+    pub role: Role,
+    /// What people call it.
+    pub name: String,
+    /// Where its datagrams go (carrier `udp`).
+    pub address: SocketAddr,
+    /// Where people find it, for a gateway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// It wants to go: give its regions to others.
+    #[serde(default)]
+    pub leaving: bool,
+}
+
+/// The coordinator that leads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leader {
+    /// Which.
+    pub node: NodeId,
+}
+
+/// What is simulated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorldSpec {
+    /// Which world.
+    pub generation: Generation,
+    /// The scene file's text.
+    pub scene: String,
+    /// Where files named in the scene are, on every server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<PathBuf>,
+    /// What injectors draw from.
+    pub seed: u64,
+    /// The regions.
+    pub map: RegionMap,
+    /// Policy, sizes, tolerances, step.
+    pub boundary: BoundaryConfig,
+    /// A snapshot goes to the standby every so many ticks.
+    pub snapshot_ticks: u64,
+    /// When tick 0 is, nanoseconds of Unix time; `None` until all regions are ready.
+    #[serde(default)]
+    pub start_unix_ns: Option<u64>,
+    /// No tick after this one.
+    #[serde(default)]
+    pub last_tick: Option<u64>,
+}
+
+impl WorldSpec {
+    /// Reads its scene.
+    pub fn load_scene(&self) -> Result<Scene, scenes::SceneErrors> {
+        Scene::parse(&self.scene, self.files.as_deref())
+    }
+
+    /// One of its regions.
+    pub fn place(&self, region: RegionId) -> Place {
+        Place {
+            generation: self.generation,
+            region,
+        }
+    }
+}
+
+/// Who has which region.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// Of which world.
+    pub generation: Generation,
+    /// One per region, in the order of their ids.
+    pub seats: Vec<Seat>,
+}
+
+/// Who has one region.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seat {
+    /// Who simulates it.
+    pub owner: Option<NodeId>,
+    /// How many owners it has had: only the latest is listened to.
+    pub term: Term,
+    /// Who keeps its snapshots and takes over.
+    pub standby: Option<NodeId>,
+    /// The owner shall stop, give its last state to the standby, and make way.
+    #[serde(default)]
+    pub moving: bool,
+}
+
+impl Assignment {
+    /// The seat of a region.
+    pub fn seat(&self, region: RegionId) -> Option<&Seat> {
+        self.seats.get(region.0 as usize)
+    }
+
+    /// All regions with their seats.
+    pub fn regions(&self) -> impl Iterator<Item = (RegionId, &Seat)> {
+        (0..).map(RegionId).zip(&self.seats)
+    }
+}
+
+/// Everything the control plane says, read. What cannot be read is left out, with a warning.
+#[derive(Clone, Debug, Default)]
+pub struct ClusterView {
+    /// The coordinator that leads.
+    pub leader: Option<Leader>,
+    /// All processes.
+    pub nodes: BTreeMap<NodeId, NodeInfo>,
+    /// What is simulated.
+    pub world: Option<Arc<WorldSpec>>,
+    /// Who simulates it.
+    pub assignment: Assignment,
+    revisions: BTreeMap<String, Revision>,
+}
+
+impl ClusterView {
+    /// Reads the entries of a cluster.
+    pub fn read(keys: &Keys, entries: &BTreeMap<String, Entry>) -> Self {
+        let mut view = Self::default();
+        for (key, entry) in entries {
+            view.revisions.insert(key.clone(), entry.revision);
+            if *key == keys.leader() {
+                view.leader = parse(key, entry);
+            } else if *key == keys.world() {
+                view.world = parse(key, entry).map(Arc::new);
+            } else if *key == keys.assignment() {
+                view.assignment = parse(key, entry).unwrap_or_default();
+            } else if let Some(info) = parse::<NodeInfo>(key, entry) {
+                view.nodes.insert(info.node, info);
+            }
+        }
+        view
+    }
+
+    /// When a key was last changed; zero if it is not there.
+    pub fn revision(&self, key: &str) -> Revision {
+        self.revisions.get(key).copied().unwrap_or_default()
+    }
+}
+
+fn parse<T: DeserializeOwned>(key: &str, entry: &Entry) -> Option<T> {
+    serde_json::from_slice(&entry.value)
+        .inspect_err(
+            |error| tracing::warn!(key, %error, "an entry of the control plane makes no sense"),
+        )
+        .ok()
+}
+
+/// As the bytes of an entry.
+pub fn to_bytes<T: Serialize>(value: &T) -> Vec<u8> {
+    serde_json::to_vec(value).expect("our own types can be written")
+}

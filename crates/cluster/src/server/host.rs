@@ -1,0 +1,576 @@
+//! One region on a thread of its own: the tick loop of the live cluster.
+//!
+//! ```text
+//!  wait until a datagram comes, a tick is due, or a frame has passed
+//!   ├─ datagrams ─► post office ─► envelopes of neighbours, questions, subscriptions
+//!   ├─ ticks that are due: spawns · first part · pushes · physics · last part · feeds, records
+//!   ├─ a snapshot for the standby, if one is due
+//!   └─ what the region has to say ─► post office ─► carrier
+//! ```
+//! The region itself does not know whether it lives here or in the simulator.
+
+use super::feed::FeedBuilder;
+use super::gauges::SharedGauges;
+use super::questions;
+use super::timetable::Timetable;
+use crate::carrier::{Carrier, Datagram, Switchboard};
+use crate::clock::ClusterClock;
+use crate::messages::{self, FromRegion, RegionState, Subscription, ToRegion};
+use crate::names::{NodeId, Place, Term};
+use crate::post_office::{Mail, PostOffice};
+use crate::schema::{ClusterView, WorldSpec};
+use channel::EndpointId;
+use cpu_time::ThreadTime;
+use domain::{RegionId, SimTime, Tick};
+use region::{Region, RegionEvent, TickRecord};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How a server runs its regions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HostSettings {
+    /// Gateways are told every so many ticks (default 2: 30 times a second).
+    pub feed_ticks: u64,
+    /// A thread that was away for so long asks whether it has been replaced before it does anything (default 0.3 s, less than what the coordinator
+    /// takes for death).
+    pub away: Duration,
+}
+
+impl Default for HostSettings {
+    fn default() -> Self {
+        Self {
+            feed_ticks: 2,
+            away: Duration::from_millis(300),
+        }
+    }
+}
+
+/// What a region's thread is told.
+pub enum Input {
+    /// Something has arrived.
+    Datagram(Datagram),
+    /// The control plane has changed.
+    View(Arc<ClusterView>),
+    /// As asked: this is how the control plane is now. `None`: it does not answer.
+    Confirmed(Option<Arc<ClusterView>>),
+    /// It is over; the region has another owner, or the server ends.
+    Stop,
+}
+
+/// What everything on a server shares.
+#[derive(Clone)]
+pub struct Shared {
+    /// The process.
+    pub node: NodeId,
+    /// The common time.
+    pub clock: Arc<ClusterClock>,
+    /// The network.
+    pub carrier: Arc<dyn Carrier>,
+    /// Who gets what comes from it.
+    pub switchboard: Switchboard,
+    /// How regions are run.
+    pub settings: HostSettings,
+    /// Asks for [`Input::Confirmed`].
+    pub doubt: tokio::sync::mpsc::UnboundedSender<Place>,
+}
+
+/// A running region, seen from outside its thread.
+pub struct HostHandle {
+    /// In which term.
+    pub term: Term,
+    /// How it is doing.
+    pub gauges: Arc<SharedGauges>,
+    inputs: Sender<Input>,
+    thread: JoinHandle<()>,
+}
+
+impl HostHandle {
+    /// Tells the thread something.
+    pub fn tell(&self, input: Input) {
+        // A thread that has ended has nothing to hear.
+        let _ = self.inputs.send(input);
+    }
+
+    /// Has the thread ended by itself? Only a bug makes it.
+    pub fn has_ended(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Ends the thread and waits for it.
+    pub fn stop(self) {
+        self.tell(Input::Stop);
+        if self.thread.join().is_err() {
+            tracing::error!("a region's thread had panicked");
+        }
+    }
+}
+
+/// Longest time between two frames, as a share of the frame tolerance.
+const FRAMES_PER_TOLERANCE: u32 = 3;
+/// In doubt for so long, it goes on: nobody listens to it anyway if it was replaced.
+const LONGEST_DOUBT: SimTime = SimTime(1_500_000_000);
+
+struct Host {
+    shared: Shared,
+    place: Place,
+    term: Term,
+    world: Arc<WorldSpec>,
+    region: Region,
+    timetable: Timetable,
+    post: PostOffice,
+    mail: Vec<Mail>,
+    subscribers: BTreeMap<EndpointId, Subscription>,
+    feed: FeedBuilder,
+    standby: Option<NodeId>,
+    /// A snapshot is on its way there.
+    unkept: Option<Tick>,
+    kept: Tick,
+    /// The standby has none of us yet.
+    snapshot_wanted: bool,
+    moving: bool,
+    given_away: bool,
+    gauges: Arc<SharedGauges>,
+    cpu: Duration,
+}
+
+/// Starts a region's thread. The region is furnished, or restored from a snapshot.
+pub fn start(
+    shared: Shared,
+    world: Arc<WorldSpec>,
+    term: Term,
+    region: Region,
+    mut timetable: Timetable,
+    view: Arc<ClusterView>,
+) -> std::io::Result<HostHandle> {
+    let place = world.place(region.id());
+    let (inputs, receiver) = mpsc::channel();
+    let gauges = Arc::new(SharedGauges::default());
+    let mailbox = inputs.clone();
+    let deliver = move |datagram| drop(mailbox.send(Input::Datagram(datagram)));
+    shared
+        .switchboard
+        .connect(place.endpoint(), Arc::new(deliver));
+    timetable.begin_at(region.tick());
+    let post = PostOffice::new(place.endpoint(), term.0, Arc::clone(&shared.carrier));
+    let mut host = Host {
+        kept: region.tick(),
+        shared,
+        place,
+        term,
+        world,
+        region,
+        timetable,
+        post,
+        mail: Vec::new(),
+        subscribers: BTreeMap::new(),
+        feed: FeedBuilder::default(),
+        standby: None,
+        unkept: None,
+        snapshot_wanted: true,
+        moving: false,
+        given_away: false,
+        gauges: Arc::clone(&gauges),
+        cpu: Duration::ZERO,
+    };
+    for peer in host.region.config().map.neighbours(place.region).to_vec() {
+        host.post.greet(host.end_of(peer));
+    }
+    host.handle_view(&view);
+    host.report();
+    let thread = std::thread::Builder::new()
+        .name(format!("region {}", place.region.0))
+        .spawn(move || host.run(&receiver))?;
+    Ok(HostHandle {
+        term,
+        gauges,
+        inputs,
+        thread,
+    })
+}
+
+impl Host {
+    fn end_of(&self, region: RegionId) -> EndpointId {
+        self.world.place(region).endpoint()
+    }
+
+    fn run(mut self, inputs: &Receiver<Input>) {
+        let frame = Duration::from_secs_f64(self.world.boundary.tolerances.frame_secs)
+            / FRAMES_PER_TOLERANCE;
+        let mut last = self.shared.clock.local();
+        let mut in_doubt_since: Option<SimTime> = None;
+        loop {
+            let first = match inputs.recv_timeout(self.until_next(frame)) {
+                Ok(input) => Some(input),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return self.end(),
+            };
+            let now = self.shared.clock.local();
+            if now.since(last).as_secs() > self.shared.settings.away.as_secs_f64() {
+                tracing::warn!(place = %self.place, away_secs = now.since(last).as_secs(), "was away; asking whether still in charge");
+                in_doubt_since = Some(now);
+                let _ = self.shared.doubt.send(self.place);
+            }
+            last = now;
+            let start = ThreadTime::now();
+            for input in first.into_iter().chain(inputs.try_iter()) {
+                match input {
+                    Input::Datagram(datagram) => {
+                        self.post.handle_datagram(now, &datagram, &mut self.mail)
+                    }
+                    Input::View(view) => self.handle_view(&view),
+                    Input::Confirmed(view) => {
+                        in_doubt_since = None;
+                        if let Some(view) = view {
+                            self.handle_view(&view);
+                        }
+                    }
+                    Input::Stop => return self.end(),
+                }
+            }
+            if in_doubt_since.is_some_and(|since| now.since(since) < LONGEST_DOUBT) {
+                continue;
+            }
+            in_doubt_since = None;
+            self.frame(start);
+        }
+    }
+
+    fn end(self) {
+        self.shared.switchboard.disconnect(self.place.endpoint());
+    }
+
+    /// Until a tick is due, a channel wants to send, or a frame has passed.
+    fn until_next(&self, frame: Duration) -> Duration {
+        let local = self.shared.clock.local();
+        let channel = self.post.next_wakeup().map(|at| at.since(local));
+        let tick = self
+            .world_time()
+            .map(|now| self.region.next_wakeup().since(now));
+        let tick = tick.filter(|_| self.may_step());
+        let next = [channel, tick].into_iter().flatten().min();
+        let next = next.map(|wait| Duration::from_nanos(wait.0));
+        next.unwrap_or(frame).min(frame)
+    }
+
+    /// Time since tick 0; `None` before the world has started or while the common time is not known.
+    fn world_time(&self) -> Option<SimTime> {
+        let start = SimTime(self.world.start_unix_ns?);
+        let now = self.shared.clock.common()?;
+        (now >= start).then(|| now.since(start))
+    }
+
+    fn may_step(&self) -> bool {
+        let over = self
+            .world
+            .last_tick
+            .is_some_and(|last| self.region.tick().0 >= last);
+        !self.given_away && !over
+    }
+
+    fn handle_view(&mut self, view: &ClusterView) {
+        let fitting = |world: &&Arc<WorldSpec>| world.generation == self.place.generation;
+        if let Some(world) = view.world.as_ref().filter(fitting) {
+            self.world = Arc::clone(world);
+        }
+        if view.assignment.generation != self.place.generation {
+            return;
+        }
+        for (region, seat) in view.assignment.regions() {
+            if region == self.place.region {
+                continue;
+            }
+            let end = self.end_of(region);
+            self.post.expect(end, seat.term.0);
+        }
+        let Some(seat) = view.assignment.seat(self.place.region) else {
+            return;
+        };
+        if seat.term != self.term {
+            return;
+        }
+        if seat.standby != self.standby {
+            self.standby = seat.standby;
+            self.unkept = None;
+            self.snapshot_wanted = true;
+        }
+        if self.moving && !seat.moving {
+            // Nobody has taken it: it goes on here.
+            self.given_away = false;
+        }
+        if seat.moving && !self.moving {
+            self.snapshot_wanted = true;
+        }
+        self.moving = seat.moving;
+        let gone = |end: &EndpointId| {
+            let node = NodeId::of_endpoint(*end);
+            node.is_some_and(|node| !view.nodes.contains_key(&node))
+        };
+        let forgotten: Vec<EndpointId> = self.subscribers.keys().copied().filter(gone).collect();
+        for end in forgotten {
+            self.subscribers.remove(&end);
+            self.post.forget(end);
+        }
+    }
+
+    fn frame(&mut self, start: ThreadTime) {
+        if let Some(now) = self.world_time() {
+            self.region.handle_frame(now);
+        }
+        self.read_mail();
+        self.cpu += start.elapsed();
+        self.run_due_ticks();
+        let start = ThreadTime::now();
+        self.send_snapshot();
+        self.say();
+        let local = self.shared.clock.local();
+        self.post.flush(local);
+        self.cpu += start.elapsed();
+        self.report();
+    }
+
+    fn read_mail(&mut self) {
+        for mail in std::mem::take(&mut self.mail) {
+            // A region that has restarted says so itself; a gateway or standby that has is another process.
+            let Mail::Payload { from, bytes } = mail else {
+                continue;
+            };
+            if Place::of_endpoint(from).is_some() {
+                self.hear_region(from, &bytes);
+            } else {
+                self.hear_process(from, &bytes);
+            }
+        }
+    }
+
+    fn hear_region(&mut self, from: EndpointId, bytes: &[u8]) {
+        let sender = Place::of_endpoint(from).map(|place| place.region);
+        match wire::decode(bytes) {
+            Ok(envelope) if Some(envelope.from) == sender && envelope.to == self.place.region => {
+                // What arrives before the start says nothing of delays.
+                let now = self.world_time().unwrap_or(envelope.sent_at);
+                self.region.handle_message(now, envelope);
+            }
+            Ok(_) => self.fail("an envelope with wrong names"),
+            Err(error) => self.fail(&error.to_string()),
+        }
+    }
+
+    fn hear_process(&mut self, from: EndpointId, bytes: &[u8]) {
+        match messages::decode::<ToRegion>(bytes) {
+            Ok(ToRegion::Kept { tick }) => self.handle_kept(from, tick),
+            Ok(ToRegion::Subscribe(subscription)) => {
+                self.subscribers.insert(from, subscription);
+                if subscription.feed {
+                    let whole = FeedBuilder::whole(&self.region, self.kept);
+                    self.send(from, &FromRegion::Feed(Box::new(whole)));
+                }
+            }
+            Ok(ToRegion::Ask { id, question }) => {
+                let answer = questions::answer(&mut self.region, &mut self.feed, question);
+                self.send(from, &FromRegion::Answer { id, answer });
+            }
+            Err(error) => self.fail(&error.to_string()),
+        }
+    }
+
+    fn fail(&mut self, why: &str) {
+        tracing::warn!(place = %self.place, why, "a message was refused");
+        self.gauges.lock().failures += 1;
+    }
+
+    fn handle_kept(&mut self, from: EndpointId, tick: Tick) {
+        let Some(standby) = self.standby.filter(|standby| standby.endpoint() == from) else {
+            return;
+        };
+        if self.unkept != Some(tick) {
+            return;
+        }
+        self.unkept = None;
+        self.kept = tick;
+        self.region.snapshot_kept(tick);
+        self.gauges.lock().kept = Some((standby, tick));
+    }
+
+    fn run_due_ticks(&mut self) {
+        while self.may_step() {
+            let Some(now) = self
+                .world_time()
+                .filter(|now| self.region.next_wakeup() <= *now)
+            else {
+                return;
+            };
+            let before = self.region.tick();
+            let late =
+                now.since(self.region.next_wakeup()).as_secs() > self.world.boundary.step.as_secs();
+            let start = ThreadTime::now();
+            self.tick();
+            let spent = std::mem::take(&mut self.cpu) + start.elapsed();
+            let mut gauges = self.gauges.lock();
+            gauges.ticks += 1;
+            gauges.late_ticks += u64::from(late);
+            gauges.cpu_secs += spent.as_secs_f64();
+            gauges.longest_tick_secs = gauges.longest_tick_secs.max(spent.as_secs_f64());
+            drop(gauges);
+            // It waits for the others' answers and will make up for it.
+            if self.region.tick() == before {
+                return;
+            }
+        }
+    }
+
+    /// One tick. The phases are the region's own; users' wishes come in between.
+    fn tick(&mut self) {
+        let tick = self.region.tick().next();
+        if !self.region.is_recovering() {
+            self.timetable.spawn_due(&mut self.region);
+        }
+        if self.region.begin_tick(tick) {
+            self.timetable.act_due(&mut self.region);
+            self.region.step_physics(tick);
+            self.region.end_tick();
+        }
+        let mut events: Vec<RegionEvent> = Vec::new();
+        let record = if self.subscribers.values().any(|wanted| wanted.records) {
+            let record = TickRecord::of(&mut self.region);
+            events.extend_from_slice(&record.before_step);
+            events.extend_from_slice(&record.after_step);
+            Some(record)
+        } else {
+            events.extend(std::iter::from_fn(|| self.region.poll_event()));
+            None
+        };
+        self.timetable.make_up(&mut self.region, &events);
+        self.observe(&events);
+        if let Some(record) = record {
+            self.publish(&FromRegion::Record(Box::new(record)), |wanted| {
+                wanted.records
+            });
+        }
+        if tick.0.is_multiple_of(self.shared.settings.feed_ticks)
+            && self.subscribers.values().any(|wanted| wanted.feed)
+        {
+            let feed = self.feed.take(&self.region, self.kept);
+            self.publish(&FromRegion::Feed(Box::new(feed)), |wanted| wanted.feed);
+        }
+    }
+
+    fn observe(&mut self, events: &[RegionEvent]) {
+        let mut gauges = self.gauges.lock();
+        for event in events {
+            self.feed.observe(event);
+            match event {
+                RegionEvent::Arrived { members, .. } => gauges.arrived += members.len() as u64,
+                RegionEvent::Departed { members, .. } => gauges.departed += members.len() as u64,
+                RegionEvent::Refused { from, why, .. } => {
+                    tracing::error!(place = %self.place, %from, why, "an offer cannot be carried out");
+                    gauges.refused += 1;
+                }
+                RegionEvent::Recovered { tick, bodies } => {
+                    tracing::info!(place = %self.place, %tick, bodies = bodies.len(), "recovered");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn send_snapshot(&mut self) {
+        let Some(standby) = self.standby else {
+            self.region.take_snapshot();
+            return;
+        };
+        // One at a time: a standby that does not keep up must not drown.
+        if self.unkept.is_some() || self.given_away {
+            self.region.take_snapshot();
+            return;
+        }
+        let recovering = self.region.is_recovering();
+        let due = self.region.take_snapshot();
+        let now = (self.snapshot_wanted && !recovering).then(|| self.region.make_snapshot());
+        let Some(snapshot) = now.or(due) else {
+            return;
+        };
+        self.snapshot_wanted = false;
+        self.given_away = self.moving;
+        let bytes = snapshot.to_bytes();
+        self.gauges.lock().snapshot_bytes = bytes.len() as u64;
+        let message = FromRegion::Snapshot {
+            tick: snapshot.tick,
+            last: self.given_away,
+            bytes,
+        };
+        self.unkept = Some(snapshot.tick);
+        self.send(standby.endpoint(), &message);
+    }
+
+    /// What the region has gathered for its neighbours.
+    fn say(&mut self) {
+        // Before the world's time is known nothing has happened that could be said.
+        let Some(now) = self.world_time() else {
+            return;
+        };
+        if self.given_away {
+            return;
+        }
+        self.region.handle_network_update(now);
+        while let Some(envelope) = self.region.poll_transmit() {
+            let to = self.end_of(envelope.to);
+            let local = self.shared.clock.local();
+            match wire::encode(&envelope) {
+                Ok(bytes) => {
+                    if let Err(full) = self.post.send(local, to, bytes) {
+                        self.fail(&full.to_string());
+                    }
+                }
+                Err(error) => self.fail(&error.to_string()),
+            }
+        }
+    }
+
+    fn send(&mut self, to: EndpointId, message: &FromRegion) {
+        let local = self.shared.clock.local();
+        if let Err(full) = self.post.send(local, to, messages::encode(message)) {
+            self.fail(&full.to_string());
+        }
+    }
+
+    fn publish(&mut self, message: &FromRegion, wants: impl Fn(&Subscription) -> bool) {
+        let bytes = messages::encode(message);
+        let local = self.shared.clock.local();
+        let to: Vec<EndpointId> = self
+            .subscribers
+            .iter()
+            .filter(|(_, wanted)| wants(wanted))
+            .map(|(end, _)| *end)
+            .collect();
+        for end in to {
+            if let Err(full) = self.post.send(local, end, bytes.clone()) {
+                // It cannot follow; it must begin anew.
+                self.fail(&full.to_string());
+                self.subscribers.remove(&end);
+                self.post.forget(end);
+            }
+        }
+    }
+
+    fn report(&mut self) {
+        let state = if self.given_away && self.unkept.is_none() {
+            RegionState::GivenAway
+        } else if self.region.is_recovering() {
+            RegionState::Recovering
+        } else if self.world.start_unix_ns.is_none() {
+            RegionState::Ready
+        } else {
+            RegionState::Running
+        };
+        let boundary = self.region.boundary();
+        let exceeded = boundary.exceeded();
+        let mut gauges = self.gauges.lock();
+        gauges.state = Some(state);
+        gauges.tick = self.region.tick();
+        gauges.bodies = self.region.world().len() as u32;
+        gauges.exceeded = [exceeded.speed, exceeded.latency, exceeded.frame];
+    }
+}

@@ -1,0 +1,352 @@
+//! A region server: a process that simulates the regions it is given and keeps snapshots of others.
+
+mod feed;
+mod gauges;
+mod host;
+mod keeper;
+mod questions;
+mod standby;
+mod timetable;
+
+pub use gauges::Gauges;
+pub use host::HostSettings;
+pub use standby::{KeptSnapshot, Standby};
+
+use crate::carrier::{Carrier, Switchboard};
+use crate::clock::ClusterClock;
+use crate::membership::Membership;
+use crate::messages::RegionPulse;
+use crate::names::{Generation, NodeId, Place, Term};
+use crate::schema::{ClusterView, WorldSpec};
+use domain::RegionId;
+use host::{HostHandle, Input, Shared};
+use keeper::KeeperInput;
+use region::staging::Staging;
+use region::{Region, RegionError, RegionSnapshot};
+use scenes::Scene;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+use timetable::Timetable;
+use tokio::sync::{mpsc, watch};
+
+/// A server that is asked to end gives its regions away first, for at most so long.
+const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
+
+type Hosts = Arc<Mutex<BTreeMap<Place, HostHandle>>>;
+
+/// A running region server.
+pub struct Server {
+    shared: Shared,
+    standby: Arc<Standby>,
+    hosts: Hosts,
+    keeper: std::sync::mpsc::Sender<KeeperInput>,
+    doubts: mpsc::UnboundedReceiver<Place>,
+    /// The world that hosts are made of, staged once for all regions.
+    stage: Option<Stage>,
+}
+
+struct Stage {
+    world: Arc<WorldSpec>,
+    scene: Scene,
+    staging: Staging,
+}
+
+/// Looks at a server's regions from outside.
+#[derive(Clone)]
+pub struct ServerGauges {
+    hosts: Hosts,
+    standby: Arc<Standby>,
+}
+
+impl ServerGauges {
+    /// All regions that the server simulates now.
+    pub fn regions(&self) -> Vec<(Place, Term, Gauges)> {
+        let hosts = lock(&self.hosts);
+        let regions = hosts
+            .iter()
+            .map(|(place, host)| (*place, host.term, host.gauges.read()));
+        regions.collect()
+    }
+
+    /// Bytes of snapshots kept for others.
+    pub fn standby_bytes(&self) -> usize {
+        self.standby.bytes()
+    }
+}
+
+fn lock(hosts: &Hosts) -> MutexGuard<'_, BTreeMap<Place, HostHandle>> {
+    hosts.lock().unwrap_or_else(|poison| poison.into_inner())
+}
+
+impl Server {
+    /// Connects a server to the network. It does nothing until [`Self::run`].
+    pub fn new(
+        node: NodeId,
+        clock: Arc<ClusterClock>,
+        carrier: Arc<dyn Carrier>,
+        switchboard: Switchboard,
+        settings: HostSettings,
+    ) -> std::io::Result<Self> {
+        let standby = Arc::new(Standby::default());
+        let hosts = Hosts::default();
+        let told = Arc::clone(&hosts);
+        let pulses = move || pulses(&told);
+        let keeper = keeper::start(
+            node,
+            Arc::clone(&clock),
+            Arc::clone(&carrier),
+            &switchboard,
+            Arc::clone(&standby),
+            Arc::new(pulses),
+        )?;
+        let (doubt, doubts) = mpsc::unbounded_channel();
+        let shared = Shared {
+            node,
+            clock,
+            carrier,
+            switchboard,
+            settings,
+            doubt,
+        };
+        Ok(Self {
+            shared,
+            standby,
+            hosts,
+            keeper,
+            doubts,
+            stage: None,
+        })
+    }
+
+    /// To look at it from outside.
+    pub fn gauges(&self) -> ServerGauges {
+        ServerGauges {
+            hosts: Arc::clone(&self.hosts),
+            standby: Arc::clone(&self.standby),
+        }
+    }
+
+    /// Does what the control plane says until `stop` becomes true; then gives everything away and ends.
+    pub async fn run(mut self, membership: Membership, mut stop: watch::Receiver<bool>) {
+        let mut view = membership.view();
+        let current = view.borrow_and_update().clone();
+        self.handle_view(&current);
+        loop {
+            tokio::select! {
+                changed = view.changed() => {
+                    if changed.is_err() {
+                        break;
+                    }
+                    let current = view.borrow_and_update().clone();
+                    self.handle_view(&current);
+                }
+                Some(place) = self.doubts.recv() => self.resolve(place, &membership).await,
+                () = crate::node::stopped(&mut stop) => break,
+            }
+        }
+        self.say_farewell(&membership, &mut view).await;
+        membership.leave().await;
+    }
+
+    /// A region's thread was away: is it still in charge?
+    async fn resolve(&mut self, place: Place, membership: &Membership) {
+        let now = membership.look().await.ok().map(Arc::new);
+        if let Some(view) = &now {
+            self.handle_view(view);
+        }
+        if let Some(host) = lock(&self.hosts).get(&place) {
+            host.tell(Input::Confirmed(now));
+        }
+    }
+
+    async fn say_farewell(
+        &mut self,
+        membership: &Membership,
+        view: &mut watch::Receiver<Arc<ClusterView>>,
+    ) {
+        membership.announce_leaving();
+        let give_away = async {
+            while !lock(&self.hosts).is_empty() {
+                if view.changed().await.is_err() {
+                    return;
+                }
+                let current = view.borrow_and_update().clone();
+                let others = current.nodes.values().any(|info| {
+                    info.role == crate::schema::Role::Server
+                        && !info.leaving
+                        && info.node != self.shared.node
+                });
+                if !others {
+                    return;
+                }
+                self.handle_view(&current);
+            }
+        };
+        if tokio::time::timeout(LONGEST_FAREWELL, give_away)
+            .await
+            .is_err()
+        {
+            tracing::warn!("could not give every region away in time");
+        }
+        for (_, host) in std::mem::take(&mut *lock(&self.hosts)) {
+            host.stop();
+        }
+        let _ = self.keeper.send(KeeperInput::Stop);
+    }
+
+    /// Starts what is ours, stops what is not.
+    fn handle_view(&mut self, view: &Arc<ClusterView>) {
+        let node = self.shared.node;
+        let generation = view.assignment.generation;
+        let ours = |place: &Place, term: Term| {
+            let seat = view.assignment.seat(place.region);
+            place.generation == generation
+                && seat.is_some_and(|seat| seat.owner == Some(node) && seat.term == term)
+        };
+        let mut stopped = Vec::new();
+        {
+            let mut hosts = lock(&self.hosts);
+            let over: Vec<Place> = hosts
+                .iter()
+                .filter(|(place, host)| !ours(place, host.term))
+                .map(|(place, _)| *place)
+                .collect();
+            for place in over {
+                tracing::info!(%place, "not ours any more");
+                stopped.extend(hosts.remove(&place));
+            }
+        }
+        // Without the lock: a thread that ends may be in the middle of a tick.
+        stopped.into_iter().for_each(HostHandle::stop);
+        let wanted = view
+            .assignment
+            .regions()
+            .filter(|(_, seat)| seat.owner == Some(node));
+        let wanted: Vec<(RegionId, Term)> =
+            wanted.map(|(region, seat)| (region, seat.term)).collect();
+        for (region, term) in wanted {
+            let place = Place { generation, region };
+            if lock(&self.hosts).contains_key(&place) {
+                continue;
+            }
+            match self.start(view, place, term) {
+                Ok(Some(host)) => drop(lock(&self.hosts).insert(place, host)),
+                // The world's description has not come yet.
+                Ok(None) => {}
+                Err(error) => tracing::error!(%place, %error, "the region cannot be started"),
+            }
+        }
+        for host in lock(&self.hosts).values() {
+            host.tell(Input::View(Arc::clone(view)));
+        }
+        let _ = self.keeper.send(KeeperInput::View(Arc::clone(view)));
+    }
+
+    fn start(
+        &mut self,
+        view: &Arc<ClusterView>,
+        place: Place,
+        term: Term,
+    ) -> Result<Option<HostHandle>, StartError> {
+        let world = view
+            .world
+            .as_ref()
+            .filter(|world| world.generation == place.generation);
+        let Some(world) = world.cloned() else {
+            return Ok(None);
+        };
+        let kept = self.standby.take_over(place, term);
+        let stage = self.stage(&world)?;
+        let config = stage
+            .staging
+            .config(place.region, Some(world.snapshot_ticks));
+        let timetable = Timetable::new(&stage.scene, world.seed, &world.map, place.region);
+        let region = match kept {
+            Some(kept) => {
+                let snapshot = RegionSnapshot::from_bytes(&kept.bytes)
+                    .map_err(|error| StartError::Snapshot(error.to_string()))?;
+                tracing::info!(%place, term = term.0, tick = %kept.tick, last = kept.last, bodies = snapshot.bodies.bodies.len(), "taking over");
+                if kept.last {
+                    Region::resume(config, snapshot)?
+                } else {
+                    Region::restore(config, snapshot)?
+                }
+            }
+            None => {
+                let mut region = Region::new(config.clone())?;
+                stage.staging.furnish(&stage.scene, &mut region)?;
+                if term.0 > 1 {
+                    // Its first owner died before anyone kept anything: as at the start, and the others know the rest.
+                    tracing::warn!(%place, term = term.0, "no snapshot: from the beginning");
+                    let start = region.make_snapshot();
+                    region = Region::restore(config, start)?;
+                } else {
+                    tracing::info!(%place, bodies = region.world().len(), "furnished");
+                }
+                region
+            }
+        };
+        let host = host::start(
+            self.shared.clone(),
+            world,
+            term,
+            region,
+            timetable,
+            Arc::clone(view),
+        )?;
+        Ok(Some(host))
+    }
+
+    fn stage(&mut self, world: &Arc<WorldSpec>) -> Result<&Stage, StartError> {
+        let fits = |stage: &Stage| stage.world.generation == world.generation;
+        if !self.stage.as_ref().is_some_and(fits) {
+            let scene = world
+                .load_scene()
+                .map_err(|error| StartError::Scene(error.to_string()))?;
+            let staging = Staging::new(&scene, world.map.clone(), world.boundary);
+            self.stage = Some(Stage {
+                world: Arc::clone(world),
+                scene,
+                staging,
+            });
+        }
+        Ok(self.stage.as_ref().expect("just made"))
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum StartError {
+    #[error("the scene cannot be read: {0}")]
+    Scene(String),
+    #[error("the snapshot cannot be read: {0}")]
+    Snapshot(String),
+    #[error(transparent)]
+    Region(#[from] RegionError),
+    #[error(transparent)]
+    Thread(#[from] std::io::Error),
+}
+
+fn pulses(hosts: &Hosts) -> (Generation, Vec<RegionPulse>) {
+    let hosts = lock(hosts);
+    let generation = hosts
+        .keys()
+        .map(|place| place.generation)
+        .max()
+        .unwrap_or_default();
+    let of_it = hosts
+        .iter()
+        .filter(|(place, host)| place.generation == generation && !host.has_ended());
+    let pulses = of_it.filter_map(|(place, host)| {
+        let gauges = host.gauges.read();
+        Some(RegionPulse {
+            region: place.region,
+            term: host.term,
+            tick: gauges.tick,
+            state: gauges.state?,
+            bodies: gauges.bodies,
+            kept: gauges.kept,
+        })
+    });
+    (generation, pulses.collect())
+}

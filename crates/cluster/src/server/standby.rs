@@ -1,0 +1,123 @@
+//! Snapshots of other servers' regions, kept in memory in case their servers die.
+
+use crate::names::{Place, Term};
+use domain::Tick;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+
+/// The latest snapshot of a region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptSnapshot {
+    /// Of which owner it is.
+    pub term: Term,
+    /// The state after this tick.
+    pub tick: Tick,
+    /// Its owner has stopped on purpose; nothing happened after it.
+    pub last: bool,
+    /// A region's snapshot.
+    pub bytes: Vec<u8>,
+}
+
+#[derive(Default)]
+struct Shelf {
+    snapshots: BTreeMap<Place, KeptSnapshot>,
+    /// Owners of earlier terms are no longer listened to.
+    floors: BTreeMap<Place, Term>,
+}
+
+/// All snapshots that this server keeps for others.
+#[derive(Default)]
+pub struct Standby {
+    shelf: Mutex<Shelf>,
+}
+
+impl Standby {
+    /// Keeps a snapshot; says whether it may be called safe. A fenced owner's may not: the region has begun anew without it.
+    pub fn keep(&self, place: Place, snapshot: KeptSnapshot) -> bool {
+        let mut shelf = self.lock();
+        if shelf
+            .floors
+            .get(&place)
+            .is_some_and(|floor| snapshot.term < *floor)
+        {
+            return false;
+        }
+        let newer = |kept: &KeptSnapshot| (kept.term, kept.tick) > (snapshot.term, snapshot.tick);
+        if !shelf.snapshots.get(&place).is_some_and(newer) {
+            shelf.snapshots.insert(place, snapshot);
+        }
+        true
+    }
+
+    /// We take the region over in this term: gives the latest snapshot, and takes no more of earlier owners, from this very moment on.
+    pub fn take_over(&self, place: Place, term: Term) -> Option<KeptSnapshot> {
+        let mut shelf = self.lock();
+        shelf.floors.insert(place, term);
+        shelf.snapshots.remove(&place)
+    }
+
+    /// Forgets what is no longer wanted.
+    pub fn retain(&self, wanted: impl Fn(Place) -> bool) {
+        let mut shelf = self.lock();
+        shelf.snapshots.retain(|place, _| wanted(*place));
+        let generation = shelf.floors.keys().map(|place| place.generation).max();
+        shelf
+            .floors
+            .retain(|place, _| Some(place.generation) == generation);
+    }
+
+    /// How many bytes are kept.
+    pub fn bytes(&self) -> usize {
+        let shelf = self.lock();
+        shelf
+            .snapshots
+            .values()
+            .map(|snapshot| snapshot.bytes.len())
+            .sum()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::Generation;
+    use domain::RegionId;
+
+    const PLACE: Place = Place {
+        generation: Generation(1),
+        region: RegionId(2),
+    };
+
+    fn snapshot(term: u32, tick: u64) -> KeptSnapshot {
+        KeptSnapshot {
+            term: Term(term),
+            tick: Tick(tick),
+            last: false,
+            bytes: vec![1],
+        }
+    }
+
+    /// What a fenced owner sends after we have taken over is not called safe: its neighbours would forget what only they still have.
+    #[test]
+    fn a_fenced_owner_is_not_listened_to() {
+        let standby = Standby::default();
+        assert!(standby.keep(PLACE, snapshot(1, 100)));
+        assert!(
+            standby.keep(PLACE, snapshot(1, 90)),
+            "an old one comes late: a newer one is safe"
+        );
+        assert_eq!(standby.take_over(PLACE, Term(2)), Some(snapshot(1, 100)));
+        assert!(!standby.keep(PLACE, snapshot(1, 130)));
+        assert_eq!(standby.take_over(PLACE, Term(2)), None);
+        assert!(
+            standby.keep(PLACE, snapshot(2, 20)),
+            "the region may come back to us later"
+        );
+    }
+}
