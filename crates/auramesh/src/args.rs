@@ -6,6 +6,7 @@ use scenes::Short;
 use simulator::faults::Fault;
 use simulator::network::{ConditionsError, NetworkConditions};
 use std::fmt::Write;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// How many runs `--soak` makes unless told otherwise.
@@ -40,6 +41,13 @@ pub enum Subcommand {
     /// Runs a scene under virtual time on simulated servers, watched by checkers.
     #[command(after_help = sim_help())]
     Sim(Box<SimArgs>),
+    /// Runs a scene in real time on region servers that are processes of this machine, watched by the same checkers.
+    #[command(after_help = run_help())]
+    Run(RunArgs),
+    /// A coordinator: assigns regions to servers and notices when one dies.
+    Coordinator(CoordinatorArgs),
+    /// A region server: simulates the regions it is given.
+    Server(ServerArgs),
     /// Reads a scene and says what is in it, or everything that is wrong with it and where.
     #[command(after_help = check_help())]
     Check(CheckArgs),
@@ -122,6 +130,96 @@ pub struct SimArgs {
     #[arg(long, value_name = "RUNS", num_args = 0..=1, default_missing_value = SOAK_RUNS,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub soak: Option<u32>,
+}
+
+/// Everything a run in real time can be told.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A scene file, or the name of a built-in scene (listed below).
+    pub scene: String,
+
+    /// How many regions, each on a server process of its own [default: as the scene says].
+    #[arg(long, value_name = "N")]
+    pub servers: Option<usize>,
+
+    /// How space is cut into regions [default: as the scene says].
+    #[arg(long)]
+    pub layout: Option<Layout>,
+
+    /// Seed of everything random [default: the scene's].
+    #[arg(long, value_name = "K")]
+    pub seed: Option<u64>,
+
+    /// Seconds [default: as the scene says].
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub seconds: Option<f64>,
+
+    /// Prints one JSON object on stdout, nothing else there.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How a process reaches its cluster.
+#[derive(Clone, Debug, Args)]
+pub struct ClusterArgs {
+    /// The control plane: HOST:PORT of a coordinator that keeps it itself.
+    #[arg(long, value_name = "ADDRESS")]
+    pub control: Option<SocketAddr>,
+
+    /// The cluster's name in the control plane.
+    #[arg(long, default_value = "auramesh")]
+    pub cluster: String,
+
+    /// What people call this process [default: its role].
+    #[arg(long)]
+    pub name: Option<String>,
+
+    /// Where datagrams of other processes arrive.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub bind: SocketAddr,
+
+    /// Where others reach this process, if that is not where it listens.
+    #[arg(long, value_name = "ADDRESS")]
+    pub advertise: Option<SocketAddr>,
+
+    /// A file with the secret that all processes of the cluster share [default: the environment variable
+    /// AURAMESH_CLUSTER_KEY; without either, only on loopback].
+    #[arg(long, value_name = "FILE")]
+    pub cluster_key_file: Option<PathBuf>,
+
+    /// End when standard input ends: for processes that must not outlive the one that started them.
+    #[arg(long, hide = true)]
+    pub with_parent: bool,
+}
+
+/// What a coordinator is told.
+#[derive(Debug, Args)]
+pub struct CoordinatorArgs {
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+
+    /// Keep the control plane in this process and serve it to the others here.
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "control")]
+    pub serve_control: Option<SocketAddr>,
+
+    /// Keep it in this file, so that a coordinator that is started again goes on [default: in memory].
+    #[arg(long, value_name = "FILE", requires = "serve_control")]
+    pub control_file: Option<PathBuf>,
+
+    /// The scene to begin with, if the cluster has no world yet.
+    #[arg(long)]
+    pub scene: Option<String>,
+
+    /// How many regions [default: as the scene says].
+    #[arg(long, value_name = "N")]
+    pub regions: Option<usize>,
+}
+
+/// What a region server is told.
+#[derive(Debug, Args)]
+pub struct ServerArgs {
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
 }
 
 /// What to check.
@@ -250,6 +348,14 @@ Examples:
   auramesh sim ragdolls --net latency_ms=1.5,jitter_ms=0.5,loss=0.02 --unaligned --json
   auramesh sim orbit --faults crash=1@3.5+0.8,cut=0-2@6+1 --seconds 10
   auramesh sim --soak 200 --seed 1                                    200 random runs; all must be clean";
+    format!("{examples}\n\n{}", scene_list())
+}
+
+fn run_help() -> String {
+    let examples = "\
+Examples:
+  auramesh run corner-stacks --servers 4
+  auramesh run columns --servers 4 --seconds 60 --json";
     format!("{examples}\n\n{}", scene_list())
 }
 

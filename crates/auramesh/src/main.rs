@@ -4,11 +4,16 @@
 
 mod args;
 mod check;
+mod cluster_process;
 mod commit;
+mod coordinator;
 mod experiment;
+mod local_cluster;
 mod output;
 mod progress;
 mod reproduce;
+mod run;
+mod server;
 mod sim;
 mod soak;
 mod summary;
@@ -23,6 +28,9 @@ fn main() -> ExitCode {
             Some(runs) => soak::run(&args, runs),
             None => sim::run(&args),
         },
+        Subcommand::Run(args) => run::run(&args),
+        Subcommand::Coordinator(args) => coordinator::run(args),
+        Subcommand::Server(args) => server::run(args),
         Subcommand::Check(args) => check::run(&args),
         Subcommand::Experiment(ExperimentArgs::List(args)) => experiment::list(&args),
         Subcommand::Experiment(ExperimentArgs::Run(args)) => experiment::run(&args),

@@ -101,7 +101,12 @@ pub enum FromRegion {
     /// To a subscriber: what the region's clients see.
     Feed(Box<Feed>),
     /// To an observer: everything that happened in a tick.
-    Record(Box<TickRecord>),
+    Record {
+        /// What.
+        record: Box<TickRecord>,
+        /// The thread's CPU time for it, with the messages read and written before it, milliseconds.
+        cpu_ms: f32,
+    },
     /// To whoever asked.
     Answer {
         /// The question's number.
@@ -221,8 +226,8 @@ pub enum Question {
         /// How turned.
         rotation: Quat,
     },
-    /// Which bodies are owned, and which are on their way out?
-    Census,
+    /// What is there, and what is on its way?
+    Account,
 }
 
 /// What a region answers.
@@ -242,14 +247,34 @@ pub enum Answer {
     /// The bodies that touch the shape.
     Touching(Vec<BodyId>),
     /// Everything.
-    Census {
-        /// After which tick.
-        tick: Tick,
-        /// Owned.
-        owned: Vec<(BodyId, Epoch)>,
-        /// Offered to others and not yet accepted, or accepted and not yet entered, or announced.
-        under_way: Vec<BodyId>,
-    },
+    Account(Box<Account>),
+}
+
+/// A region's own account of itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Account {
+    /// After which tick.
+    pub tick: Tick,
+    /// Owned.
+    pub owned: Vec<(BodyId, Epoch)>,
+    /// Offered to others and not yet accepted, or accepted and not yet entered, or announced.
+    pub under_way: Vec<BodyId>,
+    /// Of these announced, not yet born.
+    pub unborn: u64,
+    /// Auras of others' bodies: whose, and of which ownership.
+    pub auras: Vec<(BodyId, RegionId, Epoch)>,
+    /// Bodies that all neighbours must know, from where they are.
+    pub due_to_project: Vec<(BodyId, Epoch)>,
+    /// How often the tolerances were exceeded: speed, latency, frame.
+    pub exceeded: [u64; 3],
+    /// Datagram bytes sent to other regions.
+    pub bytes_to_regions: u64,
+    /// Ticks stepped.
+    pub ticks: u64,
+    /// Ticks stepped more than one step after they were due.
+    pub late_ticks: u64,
+    /// How far the server's clock may be off.
+    pub clock_bound: Option<SimTime>,
 }
 
 /// What a ray has hit.

@@ -1,7 +1,9 @@
 //! Watches all regions of a live world from above, tick by tick, as the simulator's checkers do.
 
 use crate::correspondent::Correspondent;
-use crate::messages::{self, FromRegion, Subscription, ToRegion};
+use crate::messages::{
+    self, Account, Answer, FromRegion, Question, Subscription, ToRegion,
+};
 use crate::names::{Place, Term};
 use crate::node::Node;
 use crate::post_office::Mail;
@@ -20,6 +22,17 @@ pub struct Seen {
     pub term: Term,
     /// What happened.
     pub record: TickRecord,
+    /// CPU time of the region's thread for it, milliseconds.
+    pub cpu_ms: f32,
+}
+
+/// What an observer gets to see.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sight {
+    /// A tick of a region.
+    Tick(Seen),
+    /// A region's account of itself, as asked.
+    Account(Place, Box<Account>),
 }
 
 /// Someone who is told everything.
@@ -50,7 +63,7 @@ impl Observer {
     }
 
     /// What happens next. May be dropped and called again without losing anything.
-    pub async fn next(&mut self) -> Seen {
+    pub async fn next(&mut self) -> Sight {
         loop {
             let mail = tokio::select! {
                 changed = self.view.changed() => {
@@ -70,17 +83,42 @@ impl Observer {
             };
             let term = Term(self.correspondent.incarnation_of(from).unwrap_or(0));
             match messages::decode(&bytes) {
-                Ok(FromRegion::Record(record)) => {
+                Ok(FromRegion::Record { record, cpu_ms }) => {
                     let record = *record;
-                    return Seen {
+                    return Sight::Tick(Seen {
                         place,
                         term,
                         record,
-                    };
+                        cpu_ms,
+                    });
                 }
+                Ok(FromRegion::Answer {
+                    answer: Answer::Account(account),
+                    ..
+                }) => return Sight::Account(place, account),
                 Ok(_) => {}
                 Err(error) => tracing::warn!(%place, %error, "a message was refused"),
             }
+        }
+    }
+
+    /// Asks every region for its account.
+    pub fn ask_for_accounts(&mut self) {
+        let view = self.view();
+        let generation = view.assignment.generation;
+        for (region, _) in view.assignment.regions() {
+            let question = ToRegion::Ask {
+                id: 0,
+                question: Question::Account,
+            };
+            self.send(Place { generation, region }, &question);
+        }
+    }
+
+    fn send(&mut self, place: Place, message: &ToRegion) {
+        let payload = messages::encode(message);
+        if let Err(error) = self.correspondent.send(place.endpoint(), payload) {
+            tracing::warn!(%place, %error, "a region does not answer");
         }
     }
 
@@ -98,10 +136,7 @@ impl Observer {
                 feed: false,
                 records: true,
             };
-            let payload = messages::encode(&ToRegion::Subscribe(wanted));
-            if let Err(error) = self.correspondent.send(place.endpoint(), payload) {
-                tracing::warn!(%place, %error, "cannot subscribe");
-            }
+            self.send(place, &ToRegion::Subscribe(wanted));
         }
     }
 }

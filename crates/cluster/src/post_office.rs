@@ -133,6 +133,12 @@ impl PostOffice {
             .map_or(0, Channel::unacknowledged_bytes)
     }
 
+    /// Bytes of all datagrams sent to these peers.
+    pub fn bytes_sent(&self, to: impl Fn(EndpointId) -> bool) -> u64 {
+        let channels = self.channels.iter().filter(|(peer, _)| to(**peer));
+        channels.map(|(_, channel)| channel.stats().bytes).sum()
+    }
+
     /// Datagrams that were no channel's.
     pub fn bad_datagrams(&self) -> u64 {
         self.bad

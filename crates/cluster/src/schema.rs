@@ -9,8 +9,8 @@
 
 use crate::names::{Generation, NodeId, Place, Term};
 use crate::store::{Entry, Revision};
-use boundary::BoundaryConfig;
-use domain::{RegionId, RegionMap};
+use boundary::{BoundaryConfig, Tolerances};
+use domain::{Layout, RegionId, RegionMap, RegionMapError};
 use scenes::Scene;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use thiserror::Error;
 
 /// The keys of one cluster.
 #[derive(Clone, Debug)]
@@ -125,7 +126,57 @@ pub struct WorldSpec {
     pub last_tick: Option<u64>,
 }
 
+/// What of a world is not in its scene.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WorldOptions {
+    /// Another layout than the scene's.
+    pub layout: Option<Layout>,
+    /// Another number of regions.
+    pub regions: Option<usize>,
+    /// Another seed.
+    pub seed: Option<u64>,
+    /// It ends after so many seconds; `None`: never.
+    pub seconds: Option<f64>,
+    /// A snapshot every so many ticks (default 30: half a second).
+    pub snapshot_ticks: Option<u64>,
+}
+
+/// Half a second: what a crash may take back.
+const SNAPSHOT_TICKS: u64 = 30;
+
 impl WorldSpec {
+    /// The first world of a cluster, from a scene's text.
+    pub fn new(
+        text: &str,
+        files: Option<PathBuf>,
+        options: &WorldOptions,
+    ) -> Result<Self, WorldSpecError> {
+        let scene = Scene::parse(text, files.as_deref())?;
+        let map = region::staging::region_map(&scene, options.layout, options.regions)?;
+        let boundary = BoundaryConfig {
+            tolerances: Tolerances {
+                speed: scene.tolerances.speed,
+                latency_secs: scene.tolerances.latency_ms * 1e-3,
+                frame_secs: scene.tolerances.frame_ms * 1e-3,
+            },
+            step: scene.step,
+            ..BoundaryConfig::default()
+        };
+        // Regions that are too small for the auras are better refused here than by every server.
+        boundary::Boundary::new(RegionId(0), map.clone(), boundary, true)?;
+        Ok(Self {
+            generation: Generation(1),
+            scene: text.to_owned(),
+            files,
+            seed: options.seed.unwrap_or(scene.seed),
+            map,
+            boundary,
+            snapshot_ticks: options.snapshot_ticks.unwrap_or(SNAPSHOT_TICKS).max(1),
+            start_unix_ns: None,
+            last_tick: options.seconds.map(|secs| scene.step.ticks_in(secs)),
+        })
+    }
+
     /// Reads its scene.
     pub fn load_scene(&self) -> Result<Scene, scenes::SceneErrors> {
         Scene::parse(&self.scene, self.files.as_deref())
@@ -138,6 +189,17 @@ impl WorldSpec {
             region,
         }
     }
+}
+
+/// Why a scene cannot be a world.
+#[derive(Debug, Error)]
+pub enum WorldSpecError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Scene(#[from] scenes::SceneErrors),
+    /// It cannot be cut like that.
+    #[error(transparent)]
+    Map(#[from] RegionMapError),
 }
 
 /// Who has which region.

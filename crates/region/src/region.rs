@@ -3,7 +3,8 @@
 use crate::catch_up::CatchUp;
 use crate::view::Seen;
 use crate::{MovedBody, RegionConfig, RegionEvent, RegionSnapshot};
-use boundary::{Arrival, AuraSize, Boundary, BoundaryEvent, Departure, HandoverMode};
+use boundary::lifecycle::LifeState;
+use boundary::{Arrival, AuraSize, Boundary, BoundaryEvent, Departure, HandoverMode, Policy};
 use domain::{
     Body, BodyId, Cluster, Epoch, Joint, Motion, RegionId, RegionMapError, SimTime, Tick,
 };
@@ -461,6 +462,26 @@ impl Region {
         bodies.extend(&self.departed);
         bodies.sort_unstable_by_key(|(id, _)| *id);
         bodies
+    }
+
+    /// Bodies that all neighbours must know of, from where they are and not from what the boundary thinks it has told: whatever reaches into a
+    /// trigger boundary or beyond. (What entered after the last step has not been looked at yet.)
+    pub fn due_to_project(&self) -> Vec<(BodyId, Epoch)> {
+        let map = &self.config.map;
+        if self.config.boundary.policy != Policy::Aura || map.len() == 1 {
+            return Vec::new();
+        }
+        let home = map.rect(self.config.id);
+        let inner = home.grown(-self.boundary.geometry().trigger_depth_m);
+        let near = self
+            .world
+            .bodies()
+            .filter(|(_, body)| !inner.contains(&body.bounds.ground()));
+        near.filter_map(|(body, _)| {
+            let track = self.boundary.track(body)?;
+            (track.state != LifeState::Injected).then_some((body, track.epoch))
+        })
+        .collect()
     }
 
     /// Is it waiting for answers after a restart?

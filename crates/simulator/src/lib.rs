@@ -8,6 +8,7 @@ pub mod checkers;
 pub mod facts;
 pub mod faults;
 pub mod frames;
+mod judge;
 pub mod network;
 mod options;
 mod outcome;
@@ -17,5 +18,6 @@ pub mod soak;
 mod user;
 
 pub use options::{SendOrder, SimOptions};
-pub use outcome::{Bytes, CpuPerTick, Outcome};
+pub use judge::{Judge, Judgement};
+pub use outcome::{Bytes, CpuPerTick, Outcome, combined_hash};
 pub use simulation::{SimError, Simulation, Watcher};

@@ -14,8 +14,10 @@ use xxhash_rust::xxh3::Xxh3;
 /// Counts that need no checker.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
-    migrations: u64,
-    collisions: u64,
+    /// Changes of owner, per body.
+    pub migrations: u64,
+    /// First contacts between two bodies.
+    pub collisions: u64,
     /// Sum over ticks and regions of bodies that project.
     pub boundary_bodies: u64,
 }
@@ -173,7 +175,8 @@ impl Outcome {
             self.frozen_updates = report.frozen_updates;
         }
         self.state_hash = format!("{:016x}", state_hash(servers));
-        self.cpu_ms_per_tick = cpu(servers);
+        let ticks_ms: Vec<&[f32]> = servers.iter().map(|s| &*s.cpu.ticks_ms).collect();
+        self.cpu_ms_per_tick = CpuPerTick::of(&ticks_ms);
         let ticks = servers.iter().map(|server| server.cpu.ticks_ms.len()).max();
         self.boundary_bodies = counters.boundary_bodies as f64 / ticks.unwrap_or(1).max(1) as f64;
         self.bytes.between_servers = network.stats().bytes;
@@ -193,13 +196,15 @@ impl Outcome {
 }
 
 fn state_hash(servers: &[Server]) -> u64 {
-    let hashes: Vec<u64> = servers
-        .iter()
-        .filter_map(|server| server.region.as_ref())
-        .map(|region| region.world().state_hash())
-        .collect();
-    if let [only] = hashes[..] {
-        return only;
+    let regions = servers.iter().filter_map(|server| server.region.as_ref());
+    let hashes: Vec<u64> = regions.map(|region| region.world().state_hash()).collect();
+    combined_hash(&hashes)
+}
+
+/// One digest of all regions' digests; that of a single region is its own.
+pub fn combined_hash(hashes: &[u64]) -> u64 {
+    if let [only] = hashes {
+        return *only;
     }
     let mut digest = Xxh3::new();
     for hash in hashes {
@@ -208,34 +213,30 @@ fn state_hash(servers: &[Server]) -> u64 {
     digest.digest()
 }
 
-fn cpu(servers: &[Server]) -> CpuPerTick {
-    let ticks = servers
-        .iter()
-        .map(|server| server.cpu.ticks_ms.len())
-        .max()
-        .unwrap_or(0);
-    let mut slowest: Vec<f64> = (0..ticks)
-        .map(|tick| {
-            let at = |server: &Server| server.cpu.ticks_ms.get(tick).copied().unwrap_or(0.0);
-            f64::from(servers.iter().map(at).fold(0.0, f32::max))
-        })
-        .collect();
-    slowest.sort_by(f64::total_cmp);
-    let percentile = |share: f64| {
-        let index = ((slowest.len() as f64 * share) as usize).min(slowest.len().saturating_sub(1));
-        slowest.get(index).copied().unwrap_or(0.0)
-    };
-    let per_server: Vec<f64> = servers
-        .iter()
-        .map(|server| {
-            let ticks = &server.cpu.ticks_ms;
-            f64::from(ticks.iter().sum::<f32>()) / ticks.len().max(1) as f64
-        })
-        .collect();
-    CpuPerTick {
-        max_server_p50: percentile(0.5),
-        max_server_p99: percentile(0.99),
-        mean_server: per_server.iter().sum::<f64>() / per_server.len().max(1) as f64,
-        per_server,
+impl CpuPerTick {
+    /// From the milliseconds of every tick of every server.
+    pub fn of(servers: &[&[f32]]) -> Self {
+        let ticks = servers.iter().map(|ticks| ticks.len()).max().unwrap_or(0);
+        let mut slowest: Vec<f64> = (0..ticks)
+            .map(|tick| {
+                let at = |ticks: &&[f32]| ticks.get(tick).copied().unwrap_or(0.0);
+                f64::from(servers.iter().map(at).fold(0.0, f32::max))
+            })
+            .collect();
+        slowest.sort_by(f64::total_cmp);
+        let percentile = |share: f64| {
+            let index =
+                ((slowest.len() as f64 * share) as usize).min(slowest.len().saturating_sub(1));
+            slowest.get(index).copied().unwrap_or(0.0)
+        };
+        let mean =
+            |ticks: &&[f32]| f64::from(ticks.iter().sum::<f32>()) / ticks.len().max(1) as f64;
+        let per_server: Vec<f64> = servers.iter().map(mean).collect();
+        Self {
+            max_server_p50: percentile(0.5),
+            max_server_p99: percentile(0.99),
+            mean_server: per_server.iter().sum::<f64>() / per_server.len().max(1) as f64,
+            per_server,
+        }
     }
 }

@@ -8,6 +8,8 @@ mod telling;
 mod upheavals;
 mod wishes;
 
+pub(crate) use telling::fact_of;
+
 use crate::checkers::{Checkers, CheckersConfig};
 use crate::facts::Fact;
 use crate::faults::Fault;

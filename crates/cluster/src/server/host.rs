@@ -15,7 +15,9 @@ use super::questions;
 use super::timetable::Timetable;
 use crate::carrier::{Carrier, Datagram, Switchboard};
 use crate::clock::ClusterClock;
-use crate::messages::{self, FromRegion, RegionState, Subscription, ToRegion};
+use crate::messages::{
+    self, Account, Answer, FromRegion, RegionState, Subscription, ToRegion,
+};
 use crate::names::{NodeId, Place, Term};
 use crate::post_office::{Mail, PostOffice};
 use crate::schema::{ClusterView, WorldSpec};
@@ -369,11 +371,25 @@ impl Host {
                 }
             }
             Ok(ToRegion::Ask { id, question }) => {
-                let answer = questions::answer(&mut self.region, &mut self.feed, question);
+                let mut answer = questions::answer(&mut self.region, &mut self.feed, question);
+                if let Answer::Account(account) = &mut answer {
+                    self.complete(account);
+                }
                 self.send(from, &FromRegion::Answer { id, answer });
             }
             Err(error) => self.fail(&error.to_string()),
         }
+    }
+
+    /// What the region itself does not know.
+    fn complete(&self, account: &mut Account) {
+        let gauges = self.gauges.read();
+        account.ticks = gauges.ticks;
+        account.late_ticks = gauges.late_ticks;
+        account.clock_bound = self.shared.clock.bound();
+        account.bytes_to_regions = self
+            .post
+            .bytes_sent(|peer| Place::of_endpoint(peer).is_some());
     }
 
     fn fail(&mut self, why: &str) {
@@ -406,7 +422,7 @@ impl Host {
             let late =
                 now.since(self.region.next_wakeup()).as_secs() > self.world.boundary.step.as_secs();
             let start = ThreadTime::now();
-            self.tick();
+            let record = self.tick();
             let spent = std::mem::take(&mut self.cpu) + start.elapsed();
             let mut gauges = self.gauges.lock();
             gauges.ticks += 1;
@@ -414,6 +430,12 @@ impl Host {
             gauges.cpu_secs += spent.as_secs_f64();
             gauges.longest_tick_secs = gauges.longest_tick_secs.max(spent.as_secs_f64());
             drop(gauges);
+            if let Some(record) = record {
+                let record = Box::new(record);
+                let cpu_ms = spent.as_secs_f32() * 1e3;
+                let message = FromRegion::Record { record, cpu_ms };
+                self.publish(&message, |wanted| wanted.records);
+            }
             // It waits for the others' answers and will make up for it.
             if self.region.tick() == before {
                 return;
@@ -422,7 +444,7 @@ impl Host {
     }
 
     /// One tick. The phases are the region's own; users' wishes come in between.
-    fn tick(&mut self) {
+    fn tick(&mut self) -> Option<TickRecord> {
         let tick = self.region.tick().next();
         if !self.region.is_recovering() {
             self.timetable.spawn_due(&mut self.region);
@@ -444,17 +466,13 @@ impl Host {
         };
         self.timetable.make_up(&mut self.region, &events);
         self.observe(&events);
-        if let Some(record) = record {
-            self.publish(&FromRegion::Record(Box::new(record)), |wanted| {
-                wanted.records
-            });
-        }
         if tick.0.is_multiple_of(self.shared.settings.feed_ticks)
             && self.subscribers.values().any(|wanted| wanted.feed)
         {
             let feed = self.feed.take(&self.region, self.kept);
             self.publish(&FromRegion::Feed(Box::new(feed)), |wanted| wanted.feed);
         }
+        record
     }
 
     fn observe(&mut self, events: &[RegionEvent]) {

@@ -1,7 +1,7 @@
 //! What others ask a region to do or tell.
 
 use super::feed::FeedBuilder;
-use crate::messages::{Answer, Hit, Question};
+use crate::messages::{Account, Answer, Hit, Question};
 use domain::ContactEnd;
 use region::Region;
 
@@ -70,7 +70,7 @@ pub fn answer(region: &mut Region, feed: &mut FeedBuilder, question: Question) -
                 Err(error) => Answer::Refused(error.to_string()),
             }
         }
-        Question::Census => census(region),
+        Question::Account => Answer::Account(Box::new(account(region))),
     }
 }
 
@@ -81,7 +81,7 @@ fn body_of(end: ContactEnd) -> Option<domain::BodyId> {
     }
 }
 
-fn census(region: &Region) -> Answer {
+fn account(region: &Region) -> Account {
     let boundary = region.boundary();
     let owned = region
         .world()
@@ -96,9 +96,20 @@ fn census(region: &Region) -> Answer {
     }
     under_way.sort_unstable();
     under_way.dedup();
-    Answer::Census {
+    let settled = boundary
+        .remote_auras()
+        .filter(|(_, aura)| aura.provisional_until.is_none());
+    let exceeded = boundary.exceeded();
+    Account {
         tick: region.tick(),
         owned: owned.collect(),
         under_way,
+        unborn: boundary.unborn() as u64,
+        auras: settled
+            .map(|(body, aura)| (body, aura.owner, aura.epoch))
+            .collect(),
+        due_to_project: region.due_to_project(),
+        exceeded: [exceeded.speed, exceeded.latency, exceeded.frame],
+        ..Account::default()
     }
 }

@@ -1,17 +1,14 @@
 //! Servers, coordinator and control plane for real, each with its own sockets and threads, in one process so that a test sees them all.
 
-use boundary::{BoundaryConfig, Tolerances};
 use cluster::carrier::ClusterKey;
 use cluster::coordinator::{Coordinator, PlannerSettings};
-use cluster::names::Generation;
 use cluster::node::{Connection, Node};
-use cluster::observer::Observer;
-use cluster::schema::{Role, WorldSpec};
+use cluster::observer::{Observer, Sight};
+use cluster::schema::{Role, WorldOptions, WorldSpec};
 use cluster::server::{HostSettings, Server};
 use cluster::store::{Embedded, Store};
 use domain::BodyId;
-use region::{RegionEvent, staging};
-use scenes::Scene;
+use region::RegionEvent;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,26 +18,11 @@ use tokio::task::JoinHandle;
 /// A built-in scene as a world to be started.
 pub fn world(name: &str, servers: usize) -> WorldSpec {
     let text = scenes::builtin::text(name).expect("built in");
-    let scene = Scene::parse(text, None).expect("valid");
-    WorldSpec {
-        generation: Generation(1),
-        scene: text.to_owned(),
-        files: None,
-        seed: scene.seed,
-        map: staging::region_map(&scene, None, Some(servers)).expect("fits"),
-        boundary: BoundaryConfig {
-            tolerances: Tolerances {
-                speed: scene.tolerances.speed,
-                latency_secs: scene.tolerances.latency_ms * 1e-3,
-                frame_secs: scene.tolerances.frame_ms * 1e-3,
-            },
-            step: scene.step,
-            ..BoundaryConfig::default()
-        },
-        snapshot_ticks: 30,
-        start_unix_ns: None,
-        last_tick: None,
-    }
+    let options = WorldOptions {
+        regions: Some(servers),
+        ..WorldOptions::default()
+    };
+    WorldSpec::new(text, None, &options).expect("fits")
 }
 
 /// A cluster without its processes.
@@ -133,7 +115,9 @@ impl RollCall {
     pub async fn watch(&mut self, observer: &mut Observer, until: u64, regions: u32) {
         let watch = async {
             while self.reports.get(&until).copied().unwrap_or(0) < regions {
-                let seen = observer.next().await;
+                let Sight::Tick(seen) = observer.next().await else {
+                    continue;
+                };
                 *self.reports.entry(seen.record.tick.0).or_default() += 1;
                 for event in &seen.record.before_step {
                     if let RegionEvent::CaughtUp { tick, bodies, .. } = event {

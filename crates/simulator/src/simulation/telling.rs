@@ -4,11 +4,73 @@ use super::Simulation;
 use crate::facts::{AuraHeld, Fact, Projecting};
 use crate::server::Heard;
 use crate::user::Wish;
-use boundary::Policy;
-use boundary::lifecycle::LifeState;
 use domain::{BodyId, ContactEnd, Epoch, RegionId, Tick};
-use region::{MovedBody, Region, RegionEvent, TickRecord};
+use region::{MovedBody, RegionEvent, TickRecord};
 use std::collections::BTreeSet;
+
+/// What an event is to those who watch from above. Recoveries and refusals need to know more.
+pub(crate) fn fact_of(region: RegionId, event: &RegionEvent, mut tell: impl FnMut(&Fact<'_>)) {
+    match event {
+        RegionEvent::Born { tick, body, epoch } => tell(&Fact::Born {
+            tick: *tick,
+            region,
+            body: body.id,
+            epoch: *epoch,
+            form: &body.form,
+            motion: &body.motion,
+        }),
+        RegionEvent::Departed {
+            tick,
+            to,
+            handover,
+            cause,
+            members,
+        } => tell(&Fact::Departed {
+            tick: *tick,
+            from: region,
+            to: *to,
+            handover: handover.0,
+            members: &pairs(members),
+            cause: *cause,
+        }),
+        RegionEvent::CaughtUp {
+            tick,
+            batch,
+            bodies,
+        } => tell(&Fact::CaughtUp {
+            tick: *tick,
+            region,
+            batch: *batch,
+            bodies,
+        }),
+        RegionEvent::Arrived {
+            tick,
+            from,
+            handover,
+            members,
+        } => tell(&Fact::Arrived {
+            tick: *tick,
+            region,
+            from: *from,
+            handover: handover.0,
+            members: &pairs(members),
+        }),
+        RegionEvent::Contact { tick, contact } => {
+            if let ContactEnd::Body(other) = contact.b {
+                tell(&Fact::Contact {
+                    tick: *tick,
+                    region,
+                    a: contact.a,
+                    b: other,
+                    depth_m: f64::from(contact.depth_m),
+                    relative_speed: f64::from(contact.relative_speed),
+                    restored: contact.restored,
+                });
+            }
+        }
+        RegionEvent::Recovered { .. } | RegionEvent::Refused { .. } | RegionEvent::Life(_) => {}
+    }
+}
 
 fn pairs(members: &[MovedBody]) -> Vec<(BodyId, Epoch)> {
     members
@@ -75,57 +137,6 @@ impl Simulation {
 
     pub(super) fn tell_event(&mut self, region: RegionId, event: RegionEvent) {
         match event {
-            RegionEvent::Born { tick, body, epoch } => self.tell(&Fact::Born {
-                tick,
-                region,
-                body: body.id,
-                epoch,
-                form: &body.form,
-                motion: &body.motion,
-            }),
-            RegionEvent::Departed {
-                tick,
-                to,
-                handover,
-                cause,
-                members,
-            } => {
-                let members = pairs(&members);
-                self.tell(&Fact::Departed {
-                    tick,
-                    from: region,
-                    to,
-                    handover: handover.0,
-                    members: &members,
-                    cause,
-                });
-            }
-            RegionEvent::CaughtUp {
-                tick,
-                batch,
-                bodies,
-            } => self.tell(&Fact::CaughtUp {
-                tick,
-                region,
-                batch,
-                bodies: &bodies,
-            }),
-            RegionEvent::Arrived {
-                tick,
-                from,
-                handover,
-                members,
-            } => {
-                let members = pairs(&members);
-                self.tell(&Fact::Arrived {
-                    tick,
-                    region,
-                    from,
-                    handover: handover.0,
-                    members: &members,
-                });
-            }
-            RegionEvent::Contact { tick, contact } => self.tell_contact(region, tick, &contact),
             RegionEvent::Recovered { tick, bodies } => {
                 self.tell_recovery(region, tick, &pairs(&bodies));
             }
@@ -137,26 +148,7 @@ impl Simulation {
                 let number = handover.0;
                 self.abort(format!("{region} refused offer {number} of {from}: {why}"));
             }
-            RegionEvent::Life(_) => {}
-        }
-    }
-
-    pub(super) fn tell_contact(
-        &mut self,
-        region: RegionId,
-        tick: Tick,
-        contact: &world::ContactBegun,
-    ) {
-        if let ContactEnd::Body(other) = contact.b {
-            self.tell(&Fact::Contact {
-                tick,
-                region,
-                a: contact.a,
-                b: other,
-                depth_m: f64::from(contact.depth_m),
-                relative_speed: f64::from(contact.relative_speed),
-                restored: contact.restored,
-            });
+            event => fact_of(region, &event, |fact| self.tell(fact)),
         }
     }
 
@@ -193,40 +185,20 @@ impl Simulation {
                     });
                 }
             }
-            projecting.extend(self.due_to_project(region));
+            let owner = region.id();
+            let due = region.due_to_project().into_iter();
+            projecting.extend(due.map(|(body, epoch)| Projecting {
+                owner,
+                body,
+                epoch,
+                audience: self.map.neighbours(owner).to_vec(),
+            }));
         }
         self.tell(&Fact::Quiescent {
             tick: self.last_tick,
             auras: &auras,
             projecting: &projecting,
         });
-    }
-
-    /// Who must be known to whom, from where the bodies are and not from what the region thinks it has told: whatever reaches into a trigger
-    /// boundary or beyond, to all neighbours.
-    fn due_to_project(&self, region: &Region) -> Vec<Projecting> {
-        let boundary = region.boundary();
-        if boundary.config().policy != Policy::Aura || self.map.len() == 1 {
-            return Vec::new();
-        }
-        let (owner, home) = (region.id(), self.map.rect(region.id()));
-        let inner = home.grown(-boundary.geometry().trigger_depth_m);
-        let near = |(_, body): &(BodyId, world::BodyView)| !inner.contains(&body.bounds.ground());
-        // What entered after the last step has not been looked at yet.
-        let looked_at = |body: BodyId| {
-            let track = boundary.track(body);
-            track.filter(|track| track.state != LifeState::Injected)
-        };
-        let near = region.world().bodies().filter(near);
-        near.filter_map(|(body, _)| {
-            Some(Projecting {
-                owner,
-                body,
-                epoch: looked_at(body)?.epoch,
-                audience: self.map.neighbours(owner).to_vec(),
-            })
-        })
-        .collect()
     }
 
     /// Bodies that left one region and have not entered another when time stopped, and those not yet born.

@@ -1,0 +1,112 @@
+//! A whole cluster on this machine: the control plane and the coordinator in this process, region servers as processes of their own.
+
+use crate::cluster_process::KEY_VARIABLE;
+use cluster::carrier::ClusterKey;
+use cluster::coordinator::{Coordinator, PlannerSettings};
+use cluster::names::NodeId;
+use cluster::node::{Connection, Node};
+use cluster::schema::{Role, WorldSpec};
+use cluster::store::{Embedded, Store, serve};
+use std::net::SocketAddr;
+use std::process::Stdio;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+const LOOPBACK: &str = "127.0.0.1:0";
+const NAME: &str = "local";
+
+/// The cluster.
+pub struct LocalCluster {
+    connection: Connection,
+    control: SocketAddr,
+    secret: String,
+    stop: watch::Sender<bool>,
+    coordinator: JoinHandle<()>,
+    /// Whoever drops these kills the processes: nothing is left behind.
+    servers: Vec<Child>,
+}
+
+impl LocalCluster {
+    /// Starts the control plane, a coordinator with this world, and so many servers.
+    pub async fn start(world: WorldSpec, servers: usize) -> Result<Self, String> {
+        // Strangers on this machine do not get in either.
+        let secret = format!("{}{}", NodeId::draw(), NodeId::draw());
+        let key = ClusterKey::new(secret.as_bytes());
+        let store = Embedded::in_memory();
+        let listener = TcpListener::bind(LOOPBACK)
+            .await
+            .map_err(|error| format!("cannot open a port: {error}"))?;
+        let control = listener.local_addr().map_err(|error| error.to_string())?;
+        tokio::spawn(serve(listener, store.clone(), key.clone()));
+        let connection = Connection {
+            cluster: NAME.to_owned(),
+            store: Arc::new(store) as Arc<dyn Store>,
+            key,
+            bind: LOOPBACK.parse().expect("an address"),
+            advertise: None,
+        };
+        let (stop, stopped) = watch::channel(false);
+        let node = Node::join(&connection, Role::Coordinator, "coordinator", None)
+            .await
+            .map_err(|error| format!("cannot start a coordinator: {error}"))?;
+        let coordinator = Coordinator::new(
+            node.id,
+            node.clock,
+            node.carrier,
+            &node.switchboard,
+            PlannerSettings::default(),
+            Some(world),
+        );
+        let coordinator = tokio::spawn(coordinator.run(node.membership, stopped));
+        let mut cluster = Self {
+            connection,
+            control,
+            secret,
+            stop,
+            coordinator,
+            servers: Vec::new(),
+        };
+        for _ in 0..servers {
+            cluster.start_server()?;
+        }
+        Ok(cluster)
+    }
+
+    /// One more server.
+    pub fn start_server(&mut self) -> Result<(), String> {
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let child = Command::new(program)
+            .args(["server", "--with-parent", "--cluster", NAME])
+            .args(["--control", &self.control.to_string()])
+            .args(["--name", &format!("server-{}", self.servers.len())])
+            .env(KEY_VARIABLE, &self.secret)
+            .env_remove("RUST_LOG")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .kill_on_drop(true)
+            .spawn();
+        let child = child.map_err(|error| format!("cannot start a region server: {error}"))?;
+        self.servers.push(child);
+        Ok(())
+    }
+
+    /// How to reach the cluster from this process.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Ends everything.
+    pub async fn stop(mut self) {
+        for server in &mut self.servers {
+            let _ = server.start_kill();
+        }
+        for server in &mut self.servers {
+            let _ = server.wait().await;
+        }
+        self.stop.send_replace(true);
+        let _ = self.coordinator.await;
+    }
+}

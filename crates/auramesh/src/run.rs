@@ -1,0 +1,245 @@
+//! `auramesh run`: a scene in real time, on server processes of this machine, watched by the same checkers as a simulated run.
+
+use crate::args::RunArgs;
+use crate::cluster_process::{block_on, start_logging};
+use crate::coordinator::world_of;
+use crate::local_cluster::LocalCluster;
+use crate::output::{print, print_json};
+use crate::progress::Progress;
+use crate::{Status, summary};
+use cluster::messages::Account;
+use cluster::node::Node;
+use cluster::observer::{Observer, Sight};
+use cluster::schema::{Role, WorldOptions, WorldSpec};
+use domain::{RegionId, RegionMap};
+use region::staging::Staging;
+use scenes::Scene;
+use serde::Serialize;
+use simulator::facts::{AuraHeld, Projecting};
+use simulator::{CpuPerTick, Judge, Judgement, Outcome, SimOptions, combined_hash};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// Servers must have joined and furnished their regions within this time.
+const LONGEST_START: Duration = Duration::from_secs(30);
+/// A world that does not get ahead for so long has stopped.
+const LONGEST_SILENCE: Duration = Duration::from_secs(10);
+/// After the last tick everything that is under way arrives within this time.
+const DRAIN: Duration = Duration::from_millis(700);
+
+/// What a live run adds to a simulated one's object.
+#[derive(Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+    /// Ticks stepped more than one step after they were due.
+    late_ticks: u64,
+    /// How far the servers' clocks may have been off, the worst of them, milliseconds.
+    clock_bound_ms: f64,
+}
+
+struct Live {
+    outcome: Outcome,
+    late_ticks: u64,
+    clock_bound_ms: f64,
+}
+
+/// Runs the scene and reports.
+pub fn run(args: &RunArgs) -> Status {
+    start_logging("warn");
+    let result = block_on(live(args)).and_then(|result| result);
+    let live = match result {
+        Ok(live) => live,
+        Err(reason) => {
+            eprintln!("{reason}");
+            return Status::BadInput;
+        }
+    };
+    let outcome = &live.outcome;
+    let (late_ticks, clock_bound_ms) = (live.late_ticks, live.clock_bound_ms);
+    if args.json {
+        print_json(&Report {
+            outcome,
+            late_ticks,
+            clock_bound_ms,
+        });
+    } else {
+        print(&summary::of(outcome));
+        print(&format!(
+            "real time   {late_ticks} of {} ticks late by more than a step; clocks within {clock_bound_ms:.3} ms\n",
+            outcome.ticks * outcome.servers as u64
+        ));
+    }
+    if let Some(violation) = &outcome.first_violation {
+        eprintln!("first violation: {violation}");
+    }
+    if outcome.is_clean() {
+        Status::Fine
+    } else {
+        Status::Failed
+    }
+}
+
+async fn live(args: &RunArgs) -> Result<Live, String> {
+    let scene = Scene::load(&args.scene).map_err(|error| error.to_string())?;
+    let options = WorldOptions {
+        layout: args.layout,
+        regions: args.servers,
+        seed: args.seed,
+        seconds: Some(args.seconds.unwrap_or(scene.seconds)),
+        snapshot_ticks: None,
+    };
+    let world = world_of(&args.scene, &options)?;
+    let servers = world.map.len();
+    let staging = Staging::new(&scene, world.map.clone(), world.boundary);
+    let cluster = LocalCluster::start(world.clone(), servers).await?;
+    let node = Node::join(cluster.connection(), Role::Observer, "run", None)
+        .await
+        .map_err(|error| format!("cannot watch: {error}"))?;
+    let mut observer = Observer::new(&node);
+    let mut watch = Watch::new(&scene, &staging, &world);
+    let aborted = watch.run(&mut observer, &scene).await.err();
+    let accounts = collect_accounts(&mut observer, &mut watch).await;
+    cluster.stop().await;
+    let mut live = watch.finish(&scene, &world, &accounts);
+    live.outcome.aborted = live.outcome.aborted.or(aborted);
+    Ok(live)
+}
+
+/// Everything that is seen of a live run.
+struct Watch {
+    judge: Judge,
+    cpu_ms: BTreeMap<RegionId, Vec<f32>>,
+    last_tick: u64,
+}
+
+impl Watch {
+    fn new(scene: &Scene, staging: &Staging, world: &WorldSpec) -> Self {
+        Self {
+            judge: Judge::new(scene, staging),
+            cpu_ms: BTreeMap::new(),
+            last_tick: world.last_tick.unwrap_or(u64::MAX),
+        }
+    }
+
+    async fn run(&mut self, observer: &mut Observer, scene: &Scene) -> Result<(), String> {
+        let progress = Progress::new(&scene.name);
+        let mut patience = LONGEST_START;
+        while self.judge.judged().0 < self.last_tick {
+            let before = self.judge.judged();
+            let sight = tokio::time::timeout(patience, observer.next()).await;
+            match sight {
+                Ok(Sight::Tick(seen)) => {
+                    let region = seen.place.region;
+                    self.cpu_ms.entry(region).or_default().push(seen.cpu_ms);
+                    self.judge.hear(region, seen.record);
+                    patience = LONGEST_SILENCE;
+                }
+                Ok(Sight::Account(..)) => {}
+                Err(_) => return Err(format!("nothing has happened for {patience:?}")),
+            }
+            if self.judge.judged() != before {
+                progress.set(self.judge.judged().0 as f64 / self.last_tick.max(1) as f64);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, scene: &Scene, world: &WorldSpec, accounts: &Accounts) -> Live {
+        let under_way: BTreeSet<_> = accounts
+            .values()
+            .flat_map(|account| &account.under_way)
+            .collect();
+        let mut auras = Vec::new();
+        let mut projecting = Vec::new();
+        for (holder, account) in accounts {
+            let held = account.auras.iter();
+            let held = held.filter(|(body, ..)| !under_way.contains(body));
+            auras.extend(held.map(|(body, owner, epoch)| AuraHeld {
+                holder: *holder,
+                owner: *owner,
+                body: *body,
+                epoch: *epoch,
+            }));
+            let due = account.due_to_project.iter();
+            projecting.extend(due.map(|(body, epoch)| Projecting {
+                owner: *holder,
+                body: *body,
+                epoch: *epoch,
+                audience: world.map.neighbours(*holder).to_vec(),
+            }));
+        }
+        self.judge.hear_quiescence(&auras, &projecting);
+        let judgement = self.judge.finish();
+        let ticks_ms: Vec<&[f32]> = self.cpu_ms.values().map(|ticks| &**ticks).collect();
+        let mut outcome = outcome_of(scene, world, judgement);
+        outcome.cpu_ms_per_tick = CpuPerTick::of(&ticks_ms);
+        for account in accounts.values() {
+            outcome.bytes.between_servers += account.bytes_to_regions;
+            outcome.tolerance_exceeded.speed += account.exceeded[0];
+            outcome.tolerance_exceeded.latency += account.exceeded[1];
+            outcome.tolerance_exceeded.frame += account.exceeded[2];
+            outcome.unborn += account.unborn;
+        }
+        if accounts.len() < world.map.len() {
+            let silent = world.map.len() - accounts.len();
+            outcome
+                .aborted
+                .get_or_insert(format!("{silent} servers did not answer at the end"));
+        }
+        let bounds = accounts.values().filter_map(|account| account.clock_bound);
+        Live {
+            outcome,
+            late_ticks: accounts.values().map(|account| account.late_ticks).sum(),
+            clock_bound_ms: bounds.max().unwrap_or_default().as_millis(),
+        }
+    }
+}
+
+type Accounts = BTreeMap<RegionId, Account>;
+
+async fn collect_accounts(observer: &mut Observer, watch: &mut Watch) -> Accounts {
+    tokio::time::sleep(DRAIN).await;
+    observer.ask_for_accounts();
+    let mut accounts = Accounts::new();
+    let regions = observer.view().assignment.seats.len();
+    let collect = async {
+        while accounts.len() < regions {
+            match observer.next().await {
+                Sight::Account(place, account) => {
+                    accounts.insert(place.region, *account);
+                }
+                Sight::Tick(seen) => watch.judge.hear(seen.place.region, seen.record),
+            }
+        }
+    };
+    let _ = tokio::time::timeout(LONGEST_SILENCE, collect).await;
+    accounts
+}
+
+fn outcome_of(scene: &Scene, world: &WorldSpec, judgement: Judgement) -> Outcome {
+    let options = SimOptions {
+        policy: world.boundary.policy,
+        aura: world.boundary.aura,
+        handover: world.boundary.handover,
+        ..SimOptions::default()
+    };
+    let map: &RegionMap = &world.map;
+    let report = judgement.report;
+    Outcome {
+        ticks: judgement.ticks.0,
+        state_hash: format!("{:016x}", combined_hash(&judgement.hashes)),
+        bodies: report.bodies,
+        migrations: judgement.migrations,
+        collisions: judgement.collisions,
+        boundary_bodies: judgement.boundary_bodies,
+        thrashed_pairs: report.thrashed_pairs,
+        errors: report.errors,
+        excused: report.excused,
+        untested_updates: report.untested_updates,
+        frozen_updates: report.frozen_updates,
+        first_violation: report.first_violation,
+        aborted: judgement.refused,
+        ..Outcome::of(scene, &options, map, world.seed)
+    }
+}
