@@ -4,7 +4,7 @@ use crate::args::ClusterArgs;
 use cluster::carrier::ClusterKey;
 use cluster::node::Connection;
 use cluster::store::{Remote, Store};
-use std::io;
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use tokio::io::AsyncReadExt;
 use tokio::sync::watch;
@@ -13,13 +13,14 @@ use tracing_subscriber::EnvFilter;
 /// The environment variable with the cluster's secret.
 pub const KEY_VARIABLE: &str = "AURAMESH_CLUSTER_KEY";
 /// The environment variable with what is logged.
-const LOG_VARIABLE: &str = "AURAMESH_LOG";
+pub const LOG_VARIABLE: &str = "AURAMESH_LOG";
 
 /// Logs go to stderr; stdout is for results.
 pub fn start_logging(default: &str) {
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(default));
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(io::stderr().is_terminal())
         .with_writer(io::stderr);
     // Already set: a test that runs several commands in one process.
     let _ = subscriber.try_init();

@@ -1,6 +1,6 @@
 //! A whole cluster on this machine: the control plane and the coordinator in this process, region servers as processes of their own.
 
-use crate::cluster_process::KEY_VARIABLE;
+use crate::cluster_process::{KEY_VARIABLE, LOG_VARIABLE};
 use cluster::carrier::ClusterKey;
 use cluster::coordinator::{Coordinator, PlannerSettings};
 use cluster::names::NodeId;
@@ -78,12 +78,14 @@ impl LocalCluster {
     /// One more server.
     pub fn start_server(&mut self) -> Result<(), String> {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        // Their logs are the details of one command's run.
+        let log = std::env::var(LOG_VARIABLE).unwrap_or_else(|_| "warn".to_owned());
         let child = Command::new(program)
             .args(["server", "--with-parent", "--cluster", NAME])
             .args(["--control", &self.control.to_string()])
             .args(["--name", &format!("server-{}", self.servers.len())])
             .env(KEY_VARIABLE, &self.secret)
-            .env_remove("RUST_LOG")
+            .env(LOG_VARIABLE, log)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .kill_on_drop(true)

@@ -89,8 +89,9 @@ async fn live(args: &RunArgs) -> Result<Live, String> {
         seconds: Some(args.seconds.unwrap_or(scene.seconds)),
         snapshot_ticks: None,
     };
-    let world = world_of(&args.scene, &options)?;
+    let mut world = world_of(&args.scene, &options)?;
     let servers = world.map.len();
+    world.min_servers = servers;
     let staging = Staging::new(&scene, world.map.clone(), world.boundary);
     let cluster = LocalCluster::start(world.clone(), servers).await?;
     let node = Node::join(cluster.connection(), Role::Observer, "run", None)

@@ -118,6 +118,9 @@ pub struct WorldSpec {
     pub boundary: BoundaryConfig,
     /// A snapshot goes to the standby every so many ticks.
     pub snapshot_ticks: u64,
+    /// The first assignment waits for so many servers.
+    #[serde(default)]
+    pub min_servers: usize,
     /// When tick 0 is, nanoseconds of Unix time; `None` until all regions are ready.
     #[serde(default)]
     pub start_unix_ns: Option<u64>,
@@ -172,6 +175,7 @@ impl WorldSpec {
             map,
             boundary,
             snapshot_ticks: options.snapshot_ticks.unwrap_or(SNAPSHOT_TICKS).max(1),
+            min_servers: 1,
             start_unix_ns: None,
             last_tick: options.seconds.map(|secs| scene.step.ticks_in(secs)),
         })

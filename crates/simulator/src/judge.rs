@@ -23,6 +23,8 @@ pub struct Judge {
     /// Reports of ticks that not everyone has reported yet.
     waiting: BTreeMap<Tick, BTreeMap<RegionId, TickRecord>>,
     judged: Tick,
+    /// What came in after the last tick, when time stood still.
+    settling: Vec<(RegionId, TickRecord)>,
     hashes: Vec<u64>,
     refused: Option<String>,
 }
@@ -62,6 +64,7 @@ impl Judge {
             step: scene.step,
             waiting: BTreeMap::new(),
             judged: Tick::ZERO,
+            settling: Vec::new(),
             hashes: Vec::new(),
             refused: None,
         };
@@ -85,6 +88,12 @@ impl Judge {
 
     /// A region has reported a tick.
     pub fn hear(&mut self, region: RegionId, record: TickRecord) {
+        let reported = self.waiting.get(&record.tick);
+        let reported = reported.is_some_and(|regions| regions.contains_key(&region));
+        if reported || record.tick <= self.judged {
+            self.settling.push((region, record));
+            return;
+        }
         self.waiting
             .entry(record.tick)
             .or_default()
@@ -137,6 +146,10 @@ impl Judge {
 
     /// Everything has come to rest: which auras are held, and which bodies must be known to whom.
     pub fn hear_quiescence(&mut self, auras: &[AuraHeld], projecting: &[Projecting]) {
+        for (region, record) in std::mem::take(&mut self.settling) {
+            self.tell_events(region, &record.before_step);
+            self.tell_events(region, &record.after_step);
+        }
         let tick = self.judged;
         self.tell(&Fact::Quiescent {
             tick,

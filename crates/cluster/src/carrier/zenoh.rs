@@ -14,6 +14,7 @@ use channel::EndpointId;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::time::Duration;
@@ -24,10 +25,10 @@ use zenoh::sample::{Sample, SampleKind};
 use zenoh::{Config, Session, Wait};
 
 const FROM_BYTES: usize = 8;
-/// Ends come and go, each with another name; so many routes are remembered, then all are found anew.
-const MAX_ROUTES: usize = 4096;
 /// A lost link is tried again after this, and after ever more, up to the second.
 const RETRY_MS: [u64; 2] = [100, 1000];
+/// For so long an address that is in use is tried again.
+const LISTEN_MS: u64 = 3000;
 /// How long a datagram waits at most for room on a congested link, in microseconds; those that follow are dropped at once.
 const WAIT_BEFORE_DROP_US: i64 = 200;
 /// Batches that wait for a link: with express each is one datagram, and this is the most Zenoh allows.
@@ -117,7 +118,8 @@ impl ZenohSettings {
         let retry = json!({ "period_init_ms": first, "period_max_ms": longest, "period_increase_factor": 2 });
         let config = json!({
             "mode": mode,
-            "listen": { "endpoints": self.listen },
+            // The predecessor's port may be busy for a moment.
+            "listen": { "endpoints": self.listen, "timeout_ms": LISTEN_MS, "exit_on_failure": true, "retry": retry },
             // Who is not there yet is tried until it is; nobody waits for that.
             "connect": { "endpoints": self.connect, "timeout_ms": -1, "exit_on_failure": false, "retry": retry },
             "open": { "return_conditions": { "connect_scouted": false, "declares": false } },
@@ -312,9 +314,6 @@ impl ZenohCarrier {
             .routes
             .write()
             .unwrap_or_else(|poison| poison.into_inner());
-        if routes.len() >= MAX_ROUTES {
-            routes.clear();
-        }
         routes.insert(to, Arc::clone(&publisher));
         Some(publisher)
     }
@@ -350,6 +349,15 @@ impl Carrier for ZenohCarrier {
         if publisher.put(letter).wait().is_ok() {
             self.counts.count_sent(length);
         }
+    }
+
+    /// Zenoh finds the way itself; this only says which ends are worth remembering.
+    fn set_routes(&self, routes: FxHashMap<EndpointId, SocketAddr>) {
+        let mut known = self.routes.write().unwrap_or_else(|poison| poison.into_inner());
+        let gone: Vec<_> = known.extract_if(|end, _| !routes.contains_key(end)).collect();
+        // Zenoh is told without the lock: senders must not wait for it.
+        drop(known);
+        drop(gone);
     }
 
     fn traffic(&self) -> Traffic {

@@ -197,6 +197,11 @@ impl Planner {
                 seats: vec![Seat::default(); world.map.len()],
             };
         }
+        let begun = next.seats.iter().any(|seat| seat.owner.is_some());
+        let alive = self.servers.keys().filter(|node| self.stays(now, **node));
+        if !begun && alive.count() < world.min_servers {
+            return None;
+        }
         let mut verdicts = Vec::new();
         for index in 0..next.seats.len() {
             let region = RegionId(index as u32);

@@ -265,11 +265,33 @@ impl Host {
     }
 
     fn may_step(&self) -> bool {
-        let over = self
-            .world
-            .last_tick
-            .is_some_and(|last| self.region.tick().0 >= last);
-        !self.given_away && !over
+        !self.given_away && !self.is_over()
+    }
+
+    /// Is this the end of time?
+    fn is_over(&self) -> bool {
+        let last = self.world.last_tick;
+        last.is_some_and(|last| self.region.tick().0 >= last)
+    }
+
+    /// Time stands still; what is still under way comes in.
+    fn settle(&mut self) {
+        self.region.settle();
+        let record = TickRecord::of(&mut self.region);
+        let events = [&record.before_step[..], &record.after_step[..]].concat();
+        if events.is_empty() {
+            return;
+        }
+        self.observe(&events);
+        let record = TickRecord {
+            bodies: None,
+            ..record
+        };
+        let message = FromRegion::Record {
+            record: Box::new(record),
+            cpu_ms: 0.0,
+        };
+        self.publish(&message, |wanted| wanted.records);
     }
 
     fn handle_view(&mut self, view: &ClusterView) {
@@ -324,6 +346,9 @@ impl Host {
         self.read_mail();
         self.cpu += start.elapsed();
         self.run_due_ticks();
+        if self.is_over() {
+            self.settle();
+        }
         let start = ThreadTime::now();
         self.send_snapshot();
         self.say();

@@ -1,0 +1,289 @@
+//! A cluster of real processes of the program, and someone who watches it from above.
+
+use cluster::carrier::ClusterKey;
+use cluster::names::{NodeId, Term};
+use cluster::node::{Connection, Node};
+use cluster::observer::{Observer, Sight};
+use cluster::schema::{ClusterView, Role, WorldOptions, WorldSpec};
+use cluster::store::Remote;
+use domain::{BodyId, RegionId};
+use region::RegionEvent;
+use scenes::Scene;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_auramesh");
+const SECRET: &str = "the secret of the test cluster";
+
+/// A spawn announced at a crowded border waits so long at most.
+const LONGEST_BIRTH_SECS: f64 = 5.0;
+
+/// A process that dies with the test.
+pub struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Process {
+    fn start(args: &[&str]) -> Self {
+        let log = std::env::var("AURAMESH_LOG").unwrap_or_else(|_| "error".to_owned());
+        let child = Command::new(PROGRAM)
+            .args(args)
+            .arg("--with-parent")
+            .env("AURAMESH_CLUSTER_KEY", SECRET)
+            .env("AURAMESH_LOG", log)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn();
+        Self(child.expect("the program starts"))
+    }
+
+    /// Sends it a signal by name.
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("kill")
+            .args([&format!("-{name}"), &self.0.id().to_string()])
+            .status();
+        assert!(status.expect("kill runs").success());
+    }
+
+    /// Waits for its end.
+    pub fn wait(&mut self) -> std::process::ExitStatus {
+        self.0.wait().expect("it was started")
+    }
+}
+
+/// The processes and the watcher.
+pub struct Cluster {
+    control: SocketAddr,
+    pub coordinator: Option<Process>,
+    pub servers: BTreeMap<String, Process>,
+    started: u32,
+    pub connection: Connection,
+    _node: Node,
+    pub observer: Observer,
+    pub roll: RollCall,
+    world: WorldSpec,
+    scene: Scene,
+    regions: u32,
+    folder: tempfile::TempDir,
+    scene_name: String,
+}
+
+impl Cluster {
+    /// A coordinator that keeps the control plane in a file, and so many servers for so many regions.
+    pub async fn start(scene_name: &str, regions: u32, servers: u32) -> Self {
+        let control = free_address();
+        let folder = tempfile::tempdir().expect("a folder");
+        let key = ClusterKey::new(SECRET.as_bytes());
+        let connection = Connection {
+            cluster: "test".to_owned(),
+            store: Arc::new(Remote::new(control, key.clone())),
+            key,
+            bind: "127.0.0.1:0".parse().expect("an address"),
+            advertise: None,
+        };
+        let options = WorldOptions {
+            regions: Some(regions as usize),
+            ..WorldOptions::default()
+        };
+        let text = scenes::builtin::text(scene_name).expect("built in");
+        let world = WorldSpec::new(text, None, &options).expect("fits");
+        let scene = world.load_scene().expect("valid");
+        let file = folder.path().join("control.json");
+        let coordinator = start_coordinator(control, &file, scene_name, regions);
+        let node = Node::join(&connection, Role::Observer, "test", None).await;
+        let node = node.expect("joins");
+        let observer = Observer::new(&node);
+        let mut cluster = Self {
+            control,
+            coordinator: Some(coordinator),
+            servers: BTreeMap::new(),
+            started: 0,
+            connection,
+            _node: node,
+            observer,
+            roll: RollCall::default(),
+            world,
+            scene,
+            regions,
+            folder,
+            scene_name: scene_name.to_owned(),
+        };
+        for _ in 0..servers {
+            cluster.add_server();
+        }
+        cluster
+    }
+
+    /// Starts the coordinator again, from its file.
+    pub fn restart_coordinator(&mut self) {
+        let file = self.folder.path().join("control.json");
+        let process = start_coordinator(self.control, &file, &self.scene_name, self.regions);
+        self.coordinator = Some(process);
+    }
+
+    /// One more server; returns its name.
+    pub fn add_server(&mut self) -> String {
+        let name = format!("s{}", self.started);
+        self.started += 1;
+        let control = self.control.to_string();
+        let args = [
+            "server",
+            "--cluster",
+            "test",
+            "--control",
+            &control,
+            "--name",
+            &name,
+        ];
+        self.servers.insert(name.clone(), Process::start(&args));
+        name
+    }
+
+    /// The control plane as the watcher knows it.
+    pub fn view(&self) -> Arc<ClusterView> {
+        self.observer.view()
+    }
+
+    /// Which server owns a region.
+    pub fn owner(&self, region: RegionId) -> Option<(String, Term)> {
+        let view = self.view();
+        let seat = view.assignment.seat(region)?;
+        let info = view.nodes.get(&seat.owner?)?;
+        Some((info.name.clone(), seat.term))
+    }
+
+    /// Has every region a standby that is another living server?
+    pub fn is_safe(&self) -> bool {
+        let view = self.view();
+        let alive = |node: NodeId| view.nodes.contains_key(&node);
+        let safe = |seat: &cluster::schema::Seat| seat.standby.is_some_and(alive) && !seat.moving;
+        view.assignment.seats.len() == self.regions as usize
+            && view.assignment.seats.iter().all(safe)
+    }
+
+    /// Watches for some time.
+    pub async fn watch_for(&mut self, time: Duration) {
+        let until = Instant::now() + time;
+        self.watch_until("time passes", time * 2, |_| Instant::now() >= until)
+            .await;
+    }
+
+    /// Watches until something is so.
+    pub async fn watch_until(
+        &mut self,
+        what: &str,
+        patience: Duration,
+        is_so: impl Fn(&Self) -> bool,
+    ) {
+        let give_up = Instant::now() + patience;
+        while !is_so(self) {
+            assert!(
+                Instant::now() < give_up,
+                "waited {patience:?} in vain: {what}"
+            );
+            let glance = Duration::from_millis(20);
+            if let Ok(Sight::Tick(seen)) = tokio::time::timeout(glance, self.observer.next()).await
+            {
+                self.roll.hear(seen);
+            }
+        }
+    }
+
+    /// At this tick every body that must exist was stepped exactly once, and none that cannot exist (I1, I2, I8).
+    pub fn check(&self, tick: u64) {
+        let secs = |ticks: u64| ticks as f64 * self.world.boundary.step.as_secs();
+        let mut must: BTreeSet<BodyId> = self.scene.bodies.iter().map(|body| body.id).collect();
+        let mut may = must.clone();
+        for spawn in self.scene.spawns(self.world.seed) {
+            if spawn.at + LONGEST_BIRTH_SECS <= secs(tick) {
+                must.insert(spawn.body.id);
+            }
+            if spawn.at <= secs(tick) {
+                may.insert(spawn.body.id);
+            }
+        }
+        let seen = self.roll.ticks.get(&tick).cloned().unwrap_or_default();
+        let distinct: BTreeSet<BodyId> = seen.iter().copied().collect();
+        assert_eq!(seen.len(), distinct.len(), "doubled at tick {tick}");
+        let lost: Vec<_> = must.difference(&distinct).collect();
+        assert!(lost.is_empty(), "lost at tick {tick}: {lost:?}");
+        let strange: Vec<_> = distinct.difference(&may).collect();
+        assert!(strange.is_empty(), "unknown at tick {tick}: {strange:?}");
+    }
+
+    /// The last tick that all regions have reported long ago enough that bodies on their way have arrived.
+    pub fn settled_tick(&self) -> u64 {
+        let regions = self.regions as usize;
+        let newest = self.roll.newest.values().copied();
+        assert_eq!(self.roll.newest.len(), regions, "all regions report");
+        newest.min().unwrap_or(0).saturating_sub(30)
+    }
+}
+
+fn start_coordinator(
+    control: SocketAddr,
+    file: &std::path::Path,
+    scene: &str,
+    regions: u32,
+) -> Process {
+    let control = control.to_string();
+    let (regions, file) = (regions.to_string(), file.display().to_string());
+    Process::start(&[
+        "coordinator",
+        "--cluster",
+        "test",
+        "--serve-control",
+        &control,
+        "--control-file",
+        &file,
+        "--scene",
+        scene,
+        "--regions",
+        &regions,
+    ])
+}
+
+fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback works");
+    listener.local_addr().expect("bound")
+}
+
+/// By tick, who was stepped or caught up.
+#[derive(Default)]
+pub struct RollCall {
+    pub ticks: BTreeMap<u64, Vec<BodyId>>,
+    /// The newest tick that each region has stepped.
+    pub newest: BTreeMap<RegionId, u64>,
+    /// When each region was first seen stepping under each owner.
+    pub first_step: BTreeMap<(RegionId, Term), Instant>,
+}
+
+impl RollCall {
+    fn hear(&mut self, seen: cluster::observer::Seen) {
+        for event in &seen.record.before_step {
+            if let RegionEvent::CaughtUp { tick, bodies, .. } = event {
+                let ids = bodies.iter().map(|(id, _)| *id);
+                self.ticks.entry(tick.0).or_default().extend(ids);
+            }
+        }
+        let Some(bodies) = &seen.record.bodies else {
+            return;
+        };
+        let region = seen.place.region;
+        self.first_step
+            .entry((region, seen.term))
+            .or_insert_with(Instant::now);
+        let tick = seen.record.tick.0;
+        self.newest.insert(region, tick);
+        let ids = bodies.iter().map(|(id, _)| *id);
+        self.ticks.entry(tick).or_default().extend(ids);
+    }
+}
