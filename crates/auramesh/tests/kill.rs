@@ -4,6 +4,7 @@
 
 mod live_processes;
 
+use cluster::names::Term;
 use domain::RegionId;
 use live_processes::Cluster;
 use rand::{RngExt, SeedableRng};
@@ -54,11 +55,8 @@ async fn killed_servers_are_replaced(scene: &str, seed: u64) {
                 "its regions step again",
                 Duration::from_secs(10),
                 |cluster| {
-                    let back = |(region, term): &(RegionId, cluster::names::Term)| {
-                        cluster
-                            .roll
-                            .first_step
-                            .contains_key(&(*region, term.next()))
+                    let back = |(region, term): &(RegionId, Term)| {
+                        cluster.back_since(*region, *term).is_some()
                     };
                     its.iter().all(back)
                 },
@@ -66,7 +64,7 @@ async fn killed_servers_are_replaced(scene: &str, seed: u64) {
             .await;
         let back = its
             .iter()
-            .map(|(region, term)| cluster.roll.first_step[&(*region, term.next())]);
+            .filter_map(|(region, term)| cluster.back_since(*region, *term));
         let took = back
             .map(|at| at.duration_since(killed))
             .max()
@@ -107,13 +105,11 @@ async fn a_server_that_hangs_is_replaced_and_touches_nothing_when_it_comes_back(
         .watch_until(
             "its region steps again",
             Duration::from_secs(10),
-            |cluster| {
-                let key = (RegionId(0), term.next());
-                cluster.roll.first_step.contains_key(&key)
-            },
+            |cluster| cluster.back_since(RegionId(0), term).is_some(),
         )
         .await;
-    let took = cluster.roll.first_step[&(RegionId(0), term.next())].duration_since(hung);
+    let back = cluster.back_since(RegionId(0), term).expect("it is");
+    let took = back.duration_since(hung);
     assert!(took < Duration::from_secs(1), "took {took:?}");
     cluster.watch_for(Duration::from_secs(5)).await;
     cluster.check(cluster.settled_tick());
@@ -151,10 +147,7 @@ async fn a_coordinator_that_dies_does_not_stop_the_physics() {
         .watch_until(
             "its region steps again",
             Duration::from_secs(10),
-            |cluster| {
-                let key = (RegionId(1), term.next());
-                cluster.roll.first_step.contains_key(&key)
-            },
+            |cluster| cluster.back_since(RegionId(1), term).is_some(),
         )
         .await;
     cluster.watch_for(Duration::from_secs(2)).await;

@@ -74,6 +74,8 @@ pub struct Boundary {
     // Every region is every other's neighbour: nobody needs an introduction.
     all_neighbours: bool,
     ledger: HandoverLedger,
+    // The snapshot we have started again from.
+    restored_from: Option<Tick>,
     // Snapshots that may still be lost with us: of which tick, and up to which of whose offers they hold.
     unkept: VecDeque<(Tick, Vec<(RegionId, HandoverNumber)>)>,
     arrivals: VecDeque<Arrival>,
@@ -120,6 +122,7 @@ impl Boundary {
             introductions: Introductions::default(),
             all_neighbours,
             ledger: HandoverLedger::new(snapshots),
+            restored_from: None,
             unkept: VecDeque::new(),
             arrivals: VecDeque::new(),
             buffers: Buffers::default(),

@@ -95,6 +95,8 @@ pub enum FromRegion {
         tick: Tick,
         /// Nothing happens after it: the region stops and goes on elsewhere.
         last: bool,
+        /// All of the scene's spawns due before this tick are done.
+        spawned_before: Tick,
         /// A region's snapshot.
         bytes: Vec<u8>,
     },

@@ -92,3 +92,26 @@ fn words_from_before_the_crash_change_no_owner() {
     assert_eq!(epoch, Some(Epoch(1)));
     assert_eq!(stage.region(1).world().len(), 0);
 }
+
+/// Two that die one after the other: the first has asked the second, which dies before it answers and comes back without having heard the question.
+#[test]
+fn a_question_that_was_forgotten_is_asked_again() {
+    let mut setting = Setting::columns(2);
+    setting.snapshot_ticks = Some(100);
+    let mut stage = setting.stage();
+    stage.place(0, &ball(1, [-20.0, 0.0], [0.0, 0.0]));
+    stage.place(1, &ball(2, [20.0, 0.0], [0.0, 0.0]));
+    stage.run(100);
+    stage.crash(1);
+    stage.run(5);
+    stage.restart(1);
+    stage.run(1);
+    stage.crash(0);
+    stage.run(5);
+    stage.restart(0);
+    stage.run(20);
+    for region in [0, 1] {
+        assert!(!stage.region(region).is_recovering(), "{region}");
+    }
+    assert_eq!((stage.owner(1), stage.owner(2)), (Some(0), Some(1)));
+}

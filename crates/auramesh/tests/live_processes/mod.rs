@@ -214,9 +214,33 @@ impl Cluster {
         let distinct: BTreeSet<BodyId> = seen.iter().copied().collect();
         assert_eq!(seen.len(), distinct.len(), "doubled at tick {tick}");
         let lost: Vec<_> = must.difference(&distinct).collect();
-        assert!(lost.is_empty(), "lost at tick {tick}: {lost:?}");
+        assert!(
+            lost.is_empty(),
+            "lost at tick {tick}: {}",
+            self.last_seen(&lost)
+        );
         let strange: Vec<_> = distinct.difference(&may).collect();
         assert!(strange.is_empty(), "unknown at tick {tick}: {strange:?}");
+    }
+
+    fn last_seen(&self, bodies: &[&BodyId]) -> String {
+        let of = |body: &&BodyId| {
+            let seen = self.roll.ticks.iter().filter(|(_, ids)| ids.contains(body));
+            let ticks: Vec<u64> = seen.map(|(tick, _)| *tick).collect();
+            let (first, last) = (ticks.first(), ticks.last());
+            format!(
+                "{body} (seen {} times, from {first:?} to {last:?})",
+                ticks.len()
+            )
+        };
+        let lines: Vec<String> = bodies.iter().map(of).collect();
+        lines.join(", ")
+    }
+
+    /// When the region was first seen stepping under a later owner than that of this term.
+    pub fn back_since(&self, region: RegionId, term: Term) -> Option<Instant> {
+        let later = (region, term.next())..=(region, Term(u32::MAX));
+        self.roll.first_step.range(later).next().map(|(_, at)| *at)
     }
 
     /// The last tick that all regions have reported long ago enough that bodies on their way have arrived.

@@ -56,6 +56,7 @@ impl Boundary {
     /// Starts again from a snapshot. Until all other regions have answered, nothing is certain: see [`Self::is_recovering`].
     pub fn restore(&mut self, snapshot: BoundarySnapshot) {
         let tick = snapshot.tick;
+        self.restored_from = Some(tick);
         for (id, track) in snapshot.tracks {
             let since = track.since;
             self.tracks
@@ -128,6 +129,11 @@ impl Boundary {
         self.buffers.say(peer, Message::Recovery { taken });
         for offer in self.ledger.offer_again(peer, tick) {
             self.buffers.migrate(peer, offer);
+        }
+        // It may have forgotten our own question before it answered. (Its answer to the repeated one comes after this answer of ours, so two that
+        // restart together do not ask each other for ever.)
+        if let Some(snapshot) = self.restored_from.filter(|_| self.awaiting.contains(&peer)) {
+            self.buffers.say(peer, Message::Restarted { snapshot });
         }
     }
 

@@ -296,10 +296,14 @@ impl Planner {
         }
         let settled =
             |(_, seat): &(usize, &Seat)| seat.owner.is_some_and(|owner| self.is_alive(now, owner));
-        let running = |region: usize| {
-            let pulse = self.pulse(RegionId(region as u32));
+        // Not while one recovers: two that begin anew at the same time make each other wait.
+        let running = |(region, _): (RegionId, &Seat)| {
+            let pulse = self.pulse(region);
             pulse.is_some_and(|pulse| pulse.state == RegionState::Running)
         };
+        if !self.assignment.regions().all(running) {
+            return;
+        }
         let choice = next
             .seats
             .iter()
@@ -310,7 +314,7 @@ impl Planner {
                 let leaves = self.servers[&owner].leaving;
                 let to = self.least_loaded(now, next, |node| node != owner)?;
                 let uneven = self.settings.balance && load(next, owner) > load(next, to) + 1;
-                ((leaves || uneven) && running(index)).then_some((index, to))
+                (leaves || uneven).then_some((index, to))
             });
         if let Some((index, to)) = choice {
             let seat = &mut next.seats[index];

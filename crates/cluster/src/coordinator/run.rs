@@ -246,10 +246,6 @@ impl Coordinator {
                 start_unix_ns: Some(start.0),
                 ..WorldSpec::clone(world)
             };
-            tracing::info!(
-                regions = world.map.len(),
-                "all regions are ready; the world starts"
-            );
             self.write(
                 membership,
                 view,
@@ -258,6 +254,10 @@ impl Coordinator {
                 schema::to_bytes(&started),
             )
             .await?;
+            tracing::info!(
+                regions = world.map.len(),
+                "all regions are ready; the world starts"
+            );
         }
         Ok(())
     }

@@ -15,9 +15,7 @@ use super::questions;
 use super::timetable::Timetable;
 use crate::carrier::{Carrier, Datagram, Switchboard};
 use crate::clock::ClusterClock;
-use crate::messages::{
-    self, Account, Answer, FromRegion, RegionState, Subscription, ToRegion,
-};
+use crate::messages::{self, Account, Answer, FromRegion, RegionState, Subscription, ToRegion};
 use crate::names::{NodeId, Place, Term};
 use crate::post_office::{Mail, PostOffice};
 use crate::schema::{ClusterView, WorldSpec};
@@ -144,7 +142,7 @@ pub fn start(
     world: Arc<WorldSpec>,
     term: Term,
     region: Region,
-    mut timetable: Timetable,
+    timetable: Timetable,
     view: Arc<ClusterView>,
 ) -> std::io::Result<HostHandle> {
     let place = world.place(region.id());
@@ -155,7 +153,6 @@ pub fn start(
     shared
         .switchboard
         .connect(place.endpoint(), Arc::new(deliver));
-    timetable.begin_at(region.tick());
     let post = PostOffice::new(place.endpoint(), term.0, Arc::clone(&shared.carrier));
     let mut host = Host {
         kept: region.tick(),
@@ -542,6 +539,7 @@ impl Host {
         let message = FromRegion::Snapshot {
             tick: snapshot.tick,
             last: self.given_away,
+            spawned_before: self.timetable.spawned_before(),
             bytes,
         };
         self.unkept = Some(snapshot.tick);

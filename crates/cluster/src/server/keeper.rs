@@ -133,12 +133,18 @@ impl Keeper {
                 continue;
             };
             match messages::decode(&bytes) {
-                Ok(FromRegion::Snapshot { tick, last, bytes }) => {
+                Ok(FromRegion::Snapshot {
+                    tick,
+                    last,
+                    spawned_before,
+                    bytes,
+                }) => {
                     let term = Term(self.post.incarnation_of(from).unwrap_or(0));
                     let snapshot = KeptSnapshot {
                         term,
                         tick,
                         last,
+                        spawned_before,
                         bytes,
                     };
                     if self.standby.keep(place, snapshot) {

@@ -261,9 +261,10 @@ impl Server {
         let config = stage
             .staging
             .config(place.region, Some(world.snapshot_ticks));
-        let timetable = Timetable::new(&stage.scene, world.seed, &world.map, place.region);
+        let mut timetable = Timetable::new(&stage.scene, world.seed, &world.map, place.region);
         let region = match kept {
             Some(kept) => {
+                timetable.begin_at(kept.tick, kept.spawned_before);
                 let snapshot = RegionSnapshot::from_bytes(&kept.bytes)
                     .map_err(|error| StartError::Snapshot(error.to_string()))?;
                 tracing::info!(%place, term = term.0, tick = %kept.tick, last = kept.last, bodies = snapshot.bodies.bodies.len(), "taking over");

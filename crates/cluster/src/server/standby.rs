@@ -14,6 +14,8 @@ pub struct KeptSnapshot {
     pub tick: Tick,
     /// Its owner has stopped on purpose; nothing happened after it.
     pub last: bool,
+    /// All of the scene's spawns due before this tick are done.
+    pub spawned_before: Tick,
     /// A region's snapshot.
     pub bytes: Vec<u8>,
 }
@@ -99,6 +101,7 @@ mod tests {
             term: Term(term),
             tick: Tick(tick),
             last: false,
+            spawned_before: Tick(tick),
             bytes: vec![1],
         }
     }

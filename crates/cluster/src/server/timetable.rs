@@ -14,6 +14,7 @@ pub struct Timetable {
     acts: Vec<(Tick, BodyId, Action)>,
     next_spawn: usize,
     next_act: usize,
+    spawned_before: Tick,
 }
 
 impl Timetable {
@@ -38,19 +39,27 @@ impl Timetable {
             acts,
             next_spawn: 0,
             next_act: 0,
+            spawned_before: Tick::ZERO,
         }
     }
 
-    /// The region begins at this tick, from a snapshot: what was done later has to be done again. (A body that is already there is not
-    /// created twice.)
-    pub fn begin_at(&mut self, tick: Tick) {
-        self.next_spawn = self.spawns.partition_point(|(at, _)| *at < tick);
+    /// The region begins at this tick, from a snapshot, with all spawns done that were due before the other. What was done later has to be done
+    /// again. (A body that is already there is not created twice.)
+    pub fn begin_at(&mut self, tick: Tick, spawned_before: Tick) {
+        self.spawned_before = spawned_before;
+        self.next_spawn = self.spawns.partition_point(|(at, _)| *at < spawned_before);
         self.next_act = self.acts.partition_point(|(at, _, _)| *at < tick);
+    }
+
+    /// All spawns due before this tick are done. Not always those up to the region's own: none is done while it recovers.
+    pub fn spawned_before(&self) -> Tick {
+        self.spawned_before
     }
 
     /// Spawns that are due. Call before a tick.
     pub fn spawn_due(&mut self, region: &mut Region) {
         let now = region.tick();
+        self.spawned_before = now.next();
         while let Some((_, body)) = self
             .spawns
             .get(self.next_spawn)

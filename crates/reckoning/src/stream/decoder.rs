@@ -92,6 +92,49 @@ impl StreamDecoder {
         }
     }
 
+    /// Joins a stream that many clients share after this packet of it (see [`StreamEncoder::join`](super::StreamEncoder::join)).
+    pub fn joining(settings: StreamSettings, number: u64, tick: u64) -> Self {
+        Self {
+            newest: number,
+            before: u64::MAX,
+            newest_tick: tick,
+            next_ack: number.saturating_add(1),
+            ..Self::new(settings)
+        }
+    }
+
+    /// Takes one of the packets with which a shared stream is joined. On an error nothing has changed.
+    pub fn receive_join(&mut self, bytes: &[u8]) -> Result<(), StreamError> {
+        let near = Header {
+            number: self.newest,
+            tick: self.newest_tick,
+            relative_to: 0,
+            distance: Distance::Near,
+        };
+        let (header, rest) = Header::read(bytes, &near)?;
+        if header.number != self.newest || header.relative_to != 0 {
+            return Err(StreamError::TooFarAhead(header.number));
+        }
+        let records = read_records(rest, header.distance)?;
+        let changes = self.understand(&header, &records)?;
+        for (record, change) in records.iter().zip(changes) {
+            // It counts as told in the packet after which we join, and as acknowledged.
+            if let Change::Enters(id, flight, turn) = change {
+                let mut body = Body {
+                    id,
+                    entered_in: header.number,
+                    flight: Track::new(),
+                    turn: Track::new(),
+                };
+                let held = (header.number, header.number);
+                body.take(held, Some(flight), Some(turn), header.number);
+                self.slots.entry(record.slot).or_default().body = Some(body);
+                self.by_body.insert(id, record.slot);
+            }
+        }
+        Ok(())
+    }
+
     /// The tick of the newest update that has arrived.
     pub fn tick(&self) -> u64 {
         self.newest_tick

@@ -344,6 +344,67 @@ impl StreamEncoder {
         }
     }
 
+    // ── one stream for many clients over a transport that loses nothing ────────────────────────────────────────────
+
+    /// Everything told so far has arrived: for a transport that loses nothing and keeps the order, where one stream serves many clients and
+    /// none of them acknowledges. The other ends call [`StreamDecoder::acknowledge`](super::StreamDecoder::acknowledge) after each packet,
+    /// and throw away what it returns: packets and acknowledgements then have the same numbers everywhere.
+    pub fn acknowledge_all(&mut self, tick: u64) {
+        self.newest_ack = self.next_packet - 1;
+        for sent in std::mem::take(&mut self.under_way) {
+            self.arrived(&sent, tick);
+        }
+    }
+
+    /// What brings a client that has nothing to where those are who got everything: the number of the packet after which it joins, and
+    /// packets for [`StreamDecoder::receive_join`](super::StreamDecoder::receive_join). Only right after [`Self::acknowledge_all`].
+    pub fn join(&self, tick: u64) -> (u64, Vec<Vec<u8>>) {
+        let number = self.next_packet - 1;
+        let mut known = self.slots.known().peekable();
+        let mut packets = Vec::new();
+        while known.peek().is_some() {
+            packets.push(self.join_packet(number, tick, &mut known));
+        }
+        (number, packets)
+    }
+
+    fn join_packet<'a>(
+        &self,
+        number: u64,
+        tick: u64,
+        known: &mut impl Iterator<Item = (u32, BodyId, &'a Flight, &'a Turn)>,
+    ) -> Vec<u8> {
+        let header = Header {
+            number,
+            tick,
+            relative_to: 0,
+            distance: Distance::Near,
+        };
+        let pull = self.settings.pull();
+        let mut symbols = Symbols::new(RangeWriter::after(header.write()), header.distance);
+        let mut cursor = Cursor::default();
+        let mut records = 0;
+        while symbols.coder().len() + RECORD_BYTES <= self.settings.max_packet_bytes
+            && records < MAX_RECORDS
+        {
+            let Some((slot, body, flight, turn)) = known.next() else {
+                break;
+            };
+            let what = What::Enters {
+                body: body.0,
+                flight: FlightStep::new(flight, None, tick, pull),
+                turn: TurnStep::new(turn, None, tick),
+            };
+            symbols.bit(MORE, true);
+            cursor.code(&mut symbols, &Record { slot, what });
+            records += 1;
+        }
+        symbols.bit(MORE, false);
+        let mut bytes = symbols.into_coder().finish(HEADER_BYTES);
+        Header::seal(&mut bytes);
+        bytes
+    }
+
     // ── training ───────────────────────────────────────────────────────────────────────────────────────────────
 
     /// Counts from now on how often each chance of the format sees a 0 and a 1: what the tables are made from.

@@ -230,6 +230,15 @@ impl Slots {
         self.by_body.get(&id).copied()
     }
 
+    /// The bodies that the client has for certain, by slot, with the curves it has.
+    pub(crate) fn known(&self) -> impl Iterator<Item = (u32, BodyId, &Flight, &Turn)> {
+        let slots = (0..).zip(&self.bodies);
+        slots.filter_map(|(slot, body)| {
+            let body = body.as_ref().filter(|body| !body.is_leaving())?;
+            Some((slot, body.id, body.flight.base()?, body.turn.base()?))
+        })
+    }
+
     pub(crate) fn all(&self) -> impl Iterator<Item = u32> {
         self.by_body.values().copied()
     }
