@@ -48,6 +48,8 @@ pub enum Subcommand {
     Coordinator(CoordinatorArgs),
     /// A region server: simulates the regions it is given.
     Server(ServerArgs),
+    /// Who is in a cluster, and who has which region.
+    Status(StatusArgs),
     /// Reads a scene and says what is in it, or everything that is wrong with it and where.
     #[command(after_help = check_help())]
     Check(CheckArgs),
@@ -159,28 +161,45 @@ pub struct RunArgs {
     pub json: bool,
 }
 
-/// How a process reaches its cluster.
-#[derive(Clone, Debug, Args)]
+/// How a process reaches its cluster. What is given here counts more than what the config file says.
+#[derive(Clone, Debug, Default, Args)]
 pub struct ClusterArgs {
+    /// A config file (docs/operations.md lists its keys).
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
     /// The control plane: HOST:PORT of a coordinator that keeps it itself.
     #[arg(long, value_name = "ADDRESS")]
     pub control: Option<SocketAddr>,
 
-    /// The cluster's name in the control plane.
-    #[arg(long, default_value = "auramesh")]
-    pub cluster: String,
+    /// The control plane: addresses of an etcd, such as http://127.0.0.1:2379, separated by commas (needs a build with --features distributed).
+    #[arg(
+        long,
+        value_name = "URL",
+        value_delimiter = ',',
+        conflicts_with = "control"
+    )]
+    pub etcd: Vec<String>,
+
+    /// The cluster's name in the control plane [default: auramesh].
+    #[arg(long)]
+    pub cluster: Option<String>,
 
     /// What people call this process [default: its role].
     #[arg(long)]
     pub name: Option<String>,
 
-    /// Where datagrams of other processes arrive.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
-    pub bind: SocketAddr,
+    /// Where datagrams of other processes arrive [default: 127.0.0.1, any free port].
+    #[arg(long, value_name = "ADDRESS")]
+    pub bind: Option<SocketAddr>,
 
     /// Where others reach this process, if that is not where it listens.
     #[arg(long, value_name = "ADDRESS")]
     pub advertise: Option<SocketAddr>,
+
+    /// Where /metrics, /healthz and /status are served [default: nowhere].
+    #[arg(long, value_name = "ADDRESS")]
+    pub http: Option<SocketAddr>,
 
     /// A file with the secret that all processes of the cluster share [default: the environment variable
     /// AURAMESH_CLUSTER_KEY; without either, only on loopback].
@@ -199,20 +218,24 @@ pub struct CoordinatorArgs {
     pub cluster: ClusterArgs,
 
     /// Keep the control plane in this process and serve it to the others here.
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "control")]
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["control", "etcd"])]
     pub serve_control: Option<SocketAddr>,
 
     /// Keep it in this file, so that a coordinator that is started again goes on [default: in memory].
-    #[arg(long, value_name = "FILE", requires = "serve_control")]
+    #[arg(long, value_name = "FILE")]
     pub control_file: Option<PathBuf>,
 
-    /// The scene to begin with, if the cluster has no world yet.
+    /// The scene to begin with, if the cluster has no world yet: a file or the name of a built-in scene.
     #[arg(long)]
     pub scene: Option<String>,
 
     /// How many regions [default: as the scene says].
     #[arg(long, value_name = "N")]
     pub regions: Option<usize>,
+
+    /// The world starts when so many servers are there [default: 1].
+    #[arg(long, value_name = "N")]
+    pub servers: Option<usize>,
 }
 
 /// What a region server is told.
@@ -220,6 +243,17 @@ pub struct CoordinatorArgs {
 pub struct ServerArgs {
     #[command(flatten)]
     pub cluster: ClusterArgs,
+}
+
+/// Whose status.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+
+    /// Prints one JSON object on stdout, nothing else there.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What to check.

@@ -1,10 +1,17 @@
 //! What all processes of a live cluster have in common: logs, secrets, the control plane, and how they end.
 
+use crate::Status;
 use crate::args::ClusterArgs;
 use cluster::carrier::ClusterKey;
-use cluster::node::Connection;
+use cluster::config::{Config, EtcdConfig, ZenohConfig};
+use cluster::node::{Connection, Network, Node};
+use cluster::operations::{self, Operations};
+use cluster::schema::Role;
+use cluster::server::ServerGauges;
 use cluster::store::{Remote, Store};
 use std::io::{self, IsTerminal};
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use tokio::io::AsyncReadExt;
 use tokio::sync::watch;
@@ -38,53 +45,237 @@ pub fn block_on<T>(task: impl Future<Output = T>) -> Result<T, String> {
     Ok(result)
 }
 
-/// The cluster's secret. Without one only this machine may be listened to.
-pub fn cluster_key(args: &ClusterArgs) -> Result<ClusterKey, String> {
-    let secret = match &args.cluster_key_file {
-        Some(file) => {
-            let file_name = file.display();
-            let text = std::fs::read_to_string(file);
-            Some(text.map_err(|error| format!("cannot read {file_name}: {error}"))?)
+/// Flags and config file together.
+pub struct Settings {
+    /// What the file says, with the flags put over it.
+    pub config: Config,
+    with_parent: bool,
+}
+
+impl Settings {
+    /// Reads the config file, if there is one.
+    pub fn new(args: &ClusterArgs) -> Result<Self, String> {
+        let mut config = match &args.config {
+            Some(file) => Config::load(file).map_err(|error| error.to_string())?,
+            None => Config::default(),
+        };
+        fn over<T: Clone>(key: &mut Option<T>, flag: &Option<T>) {
+            if flag.is_some() {
+                key.clone_from(flag);
+            }
         }
-        None => std::env::var(KEY_VARIABLE).ok(),
-    };
-    let secret = secret.map(|secret| secret.trim().to_owned());
-    match secret.filter(|secret| !secret.is_empty()) {
-        Some(secret) if secret.len() < 16 => {
-            Err("the cluster key is too short: at least 16 characters".to_owned())
+        over(&mut config.cluster, &args.cluster);
+        over(&mut config.name, &args.name);
+        over(&mut config.bind, &args.bind);
+        over(&mut config.advertise, &args.advertise);
+        over(&mut config.cluster_key_file, &args.cluster_key_file);
+        over(&mut config.http, &args.http);
+        if args.control.is_some() {
+            (config.control, config.etcd) = (args.control, None);
         }
-        Some(secret) => Ok(ClusterKey::new(secret.as_bytes())),
-        None if args.bind.ip().is_loopback() => Ok(ClusterKey::none()),
-        None => Err(format!(
-            "--bind {}: other machines can reach this; a cluster key is needed (--cluster-key-file or {KEY_VARIABLE})",
-            args.bind
-        )),
+        if !args.etcd.is_empty() {
+            config.control = None;
+            config
+                .etcd
+                .get_or_insert_default()
+                .endpoints
+                .clone_from(&args.etcd);
+        }
+        let with_parent = args.with_parent;
+        Ok(Self {
+            config,
+            with_parent,
+        })
+    }
+
+    fn bind(&self) -> SocketAddr {
+        let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
+        self.config.bind.unwrap_or(loopback)
+    }
+
+    /// The cluster's secret. Without one only this machine may be listened to.
+    pub fn cluster_key(&self) -> Result<ClusterKey, String> {
+        let secret = match &self.config.cluster_key_file {
+            Some(file) => Some(read_secret(file)?),
+            None => std::env::var(KEY_VARIABLE).ok(),
+        };
+        let secret = secret.map(|secret| secret.trim().to_owned());
+        match secret.filter(|secret| !secret.is_empty()) {
+            Some(secret) if secret.len() < 16 => {
+                Err("the cluster key is too short: at least 16 characters".to_owned())
+            }
+            Some(secret) => Ok(ClusterKey::new(secret.as_bytes())),
+            None if self.bind().ip().is_loopback() => {
+                tracing::warn!("no cluster key: only processes of this machine are listened to");
+                Ok(ClusterKey::none())
+            }
+            None => Err(format!(
+                "bind {}: other machines can reach this; a cluster key is needed (cluster_key_file, or {KEY_VARIABLE} in the environment)",
+                self.bind()
+            )),
+        }
+    }
+
+    /// How this process reaches the others, with the control plane that the settings name.
+    pub async fn connection(&self) -> Result<Connection, String> {
+        let key = self.cluster_key()?;
+        let store: Arc<dyn Store> = match (&self.config.etcd, self.config.control) {
+            (Some(etcd), _) => etcd_store(etcd).await?,
+            (None, Some(control)) => Arc::new(Remote::new(control, key.clone())),
+            (None, None) => {
+                return Err(
+                    "where is the control plane? (--control HOST:PORT, or --etcd URL)".to_owned(),
+                );
+            }
+        };
+        self.with_store(key, store)
+    }
+
+    /// The same with a control plane that is at hand.
+    pub fn with_store(&self, key: ClusterKey, store: Arc<dyn Store>) -> Result<Connection, String> {
+        let cluster = self.config.cluster.clone();
+        let cluster = cluster.unwrap_or_else(|| "auramesh".to_owned());
+        let network = match &self.config.zenoh {
+            Some(zenoh) => zenoh_network(&cluster, zenoh)?,
+            None => Network::Udp {
+                bind: self.bind(),
+                advertise: self.config.advertise,
+            },
+        };
+        Ok(Connection {
+            cluster,
+            store,
+            key,
+            network,
+        })
+    }
+
+    /// Joins the cluster.
+    pub async fn join(&self, connection: &Connection, role: Role) -> Result<Node, String> {
+        let default = match role {
+            Role::Coordinator => "coordinator",
+            Role::Server => "server",
+            Role::Gateway => "gateway",
+            Role::Observer => "observer",
+        };
+        let name = self.config.name.as_deref().unwrap_or(default);
+        let node = Node::join(connection, role, name, None).await;
+        let node = node.map_err(|error| format!("cannot join: {error}"))?;
+        tracing::info!(node = %node.id, name, "joined");
+        Ok(node)
+    }
+
+    /// Serves `/metrics` and so on, if that is wanted.
+    pub async fn operate(
+        &self,
+        role: Role,
+        node: &Node,
+        server: Option<ServerGauges>,
+    ) -> Result<(), String> {
+        let Some(address) = self.config.http else {
+            return Ok(());
+        };
+        let listener = tokio::net::TcpListener::bind(address).await;
+        let listener = listener.map_err(|error| format!("http {address}: {error}"))?;
+        let operations = Operations {
+            role,
+            clock: Arc::clone(&node.clock),
+            carrier: Arc::clone(&node.carrier),
+            view: node.membership.view(),
+            server,
+        };
+        tokio::spawn(operations::serve(listener, operations));
+        Ok(())
+    }
+
+    /// Becomes true when the process shall end.
+    pub fn stop_signal(&self) -> watch::Receiver<bool> {
+        stop_signal(self.with_parent)
     }
 }
 
-/// How this process reaches the others.
-pub fn connection(args: &ClusterArgs) -> Result<Connection, String> {
-    let key = cluster_key(args)?;
-    let Some(control) = args.control else {
-        return Err("where is the control plane? (--control HOST:PORT)".to_owned());
-    };
-    let store = Arc::new(Remote::new(control, key.clone()));
-    Ok(with_store(args, key, store))
+fn read_secret(file: &Path) -> Result<String, String> {
+    let name = file.display();
+    std::fs::read_to_string(file).map_err(|error| format!("cannot read {name}: {error}"))
 }
 
-/// The same with a control plane that is at hand.
-pub fn with_store(args: &ClusterArgs, key: ClusterKey, store: Arc<dyn Store>) -> Connection {
-    Connection {
-        cluster: args.cluster.clone(),
-        store,
-        key,
-        bind: args.bind,
-        advertise: args.advertise,
+#[cfg(feature = "distributed")]
+async fn etcd_store(config: &EtcdConfig) -> Result<Arc<dyn Store>, String> {
+    use cluster::store::{Etcd, EtcdSettings, EtcdTls};
+    let client = match (&config.certificate, &config.key) {
+        (Some(certificate), Some(key)) => Some((certificate.clone(), key.clone())),
+        (None, None) => None,
+        _ => return Err("etcd: a certificate needs its key, and a key its certificate".to_owned()),
+    };
+    let tls = config.ca.clone().map(|ca| EtcdTls { ca, client });
+    let user = match (&config.user, &config.password_file) {
+        (Some(user), Some(file)) => Some((user.clone(), read_secret(file)?.trim().to_owned())),
+        (None, None) => None,
+        _ => return Err("etcd: a user needs a password_file, and the other way round".to_owned()),
+    };
+    let settings = EtcdSettings {
+        endpoints: config.endpoints.clone(),
+        tls,
+        user,
+    };
+    let store = Etcd::connect(&settings)
+        .await
+        .map_err(|error| error.to_string())?;
+    Ok(Arc::new(store))
+}
+
+#[cfg(not(feature = "distributed"))]
+async fn etcd_store(_: &EtcdConfig) -> Result<Arc<dyn Store>, String> {
+    Err("this program was built without etcd: build it with --features distributed".to_owned())
+}
+
+#[cfg(feature = "distributed")]
+fn zenoh_network(cluster: &str, config: &ZenohConfig) -> Result<Network, String> {
+    use cluster::carrier::{ZenohMode, ZenohSettings, ZenohTls};
+    let mode = match config.mode.as_deref() {
+        None | Some("peer") => ZenohMode::Peer,
+        Some("client") => ZenohMode::Client,
+        Some(other) => return Err(format!("zenoh.mode: '{other}' is neither peer nor client")),
+    };
+    let tls = match (&config.ca, &config.certificate, &config.key) {
+        (Some(ca), Some(certificate), Some(key)) => Some(ZenohTls {
+            ca: ca.clone(),
+            certificate: certificate.clone(),
+            key: key.clone(),
+        }),
+        (None, None, None) => {
+            tracing::warn!("zenoh without certificates: whoever reaches it is listened to");
+            None
+        }
+        _ => return Err("zenoh: ca, certificate and key belong together".to_owned()),
+    };
+    Ok(Network::Zenoh(ZenohSettings {
+        listen: config.listen.clone(),
+        connect: config.connect.clone(),
+        mode,
+        tls,
+        ..ZenohSettings::new(cluster)
+    }))
+}
+
+#[cfg(not(feature = "distributed"))]
+fn zenoh_network(_: &str, _: &ZenohConfig) -> Result<Network, String> {
+    Err("this program was built without Zenoh: build it with --features distributed".to_owned())
+}
+
+/// Reports why a process did not start.
+pub fn ended(result: Result<(), String>) -> Status {
+    match result {
+        Ok(()) => Status::Fine,
+        Err(reason) => {
+            eprintln!("{reason}");
+            Status::BadInput
+        }
     }
 }
 
 /// Becomes true when the process shall end: SIGTERM, Ctrl-C, or the end of its parent.
-pub fn stop_signal(with_parent: bool) -> watch::Receiver<bool> {
+fn stop_signal(with_parent: bool) -> watch::Receiver<bool> {
     let (sender, receiver) = watch::channel(false);
     tokio::spawn(async move {
         tokio::select! {

@@ -2,11 +2,9 @@
 
 use crate::Status;
 use crate::args::CoordinatorArgs;
-use crate::cluster_process::{
-    block_on, cluster_key, connection, start_logging, stop_signal, with_store,
-};
-use cluster::coordinator::{Coordinator, PlannerSettings};
-use cluster::node::{Connection, Node};
+use crate::cluster_process::{Settings, block_on, ended, start_logging};
+use cluster::coordinator::Coordinator;
+use cluster::node::Connection;
 use cluster::schema::{Role, WorldOptions, WorldSpec};
 use cluster::store::{Embedded, serve};
 use std::path::{Path, PathBuf};
@@ -16,56 +14,74 @@ use tokio::net::TcpListener;
 /// Coordinates until it is told to stop.
 pub fn run(args: CoordinatorArgs) -> Status {
     start_logging("info");
-    let result = block_on(coordinate(&args)).and_then(|result| result);
-    match result {
-        Ok(()) => Status::Fine,
-        Err(reason) => {
-            eprintln!("{reason}");
-            Status::BadInput
-        }
-    }
+    ended(block_on(coordinate(&args)).and_then(|result| result))
 }
 
 async fn coordinate(args: &CoordinatorArgs) -> Result<(), String> {
-    let connection = control_plane(args).await?;
+    let settings = settings(args)?;
+    let config = &settings.config.coordinator;
     let options = WorldOptions {
-        regions: args.regions,
+        regions: config.regions,
+        snapshot_ticks: config.snapshot_ticks,
         ..WorldOptions::default()
     };
-    let world = args.scene.as_deref().map(|scene| world_of(scene, &options));
-    let world = world.transpose()?;
-    let stop = stop_signal(args.cluster.with_parent);
-    let name = args.cluster.name.as_deref().unwrap_or("coordinator");
-    let node = Node::join(&connection, Role::Coordinator, name, None)
-        .await
-        .map_err(|error| format!("cannot join: {error}"))?;
+    let world = config
+        .scene
+        .as_deref()
+        .map(|scene| world_of(scene, &options));
+    let mut world = world.transpose()?;
+    if let Some(world) = &mut world {
+        world.min_servers = config.servers.unwrap_or(1);
+    }
+    let connection = control_plane(&settings).await?;
+    let stop = settings.stop_signal();
+    let node = settings.join(&connection, Role::Coordinator).await?;
+    settings.operate(Role::Coordinator, &node, None).await?;
     let coordinator = Coordinator::new(
         node.id,
         node.clock,
         node.carrier,
         &node.switchboard,
-        PlannerSettings::default(),
+        config.planner(),
         world,
     );
     coordinator.run(node.membership, stop).await;
     Ok(())
 }
 
+fn settings(args: &CoordinatorArgs) -> Result<Settings, String> {
+    let mut settings = Settings::new(&args.cluster)?;
+    let config = &mut settings.config.coordinator;
+    if args.serve_control.is_some() {
+        config.serve_control = args.serve_control;
+    }
+    if args.control_file.is_some() {
+        config.control_file.clone_from(&args.control_file);
+    }
+    if args.scene.is_some() {
+        config.scene.clone_from(&args.scene);
+    }
+    config.regions = args.regions.or(config.regions);
+    config.servers = args.servers.or(config.servers);
+    Ok(settings)
+}
+
 /// Someone else's, or our own, served to everybody.
-async fn control_plane(args: &CoordinatorArgs) -> Result<Connection, String> {
-    let Some(address) = args.serve_control else {
-        return connection(&args.cluster);
+async fn control_plane(settings: &Settings) -> Result<Connection, String> {
+    let config = &settings.config.coordinator;
+    let Some(address) = config.serve_control else {
+        return settings.connection().await;
     };
-    let key = cluster_key(&args.cluster)?;
-    let store = match &args.control_file {
+    let key = settings.cluster_key()?;
+    let store = match &config.control_file {
         Some(file) => Embedded::open(file).map_err(|error| error.to_string())?,
         None => Embedded::in_memory(),
     };
     let listener = TcpListener::bind(address)
         .await
-        .map_err(|error| format!("--serve-control {address}: {error}"))?;
+        .map_err(|error| format!("serve_control {address}: {error}"))?;
     tokio::spawn(serve(listener, store.clone(), key.clone()));
-    Ok(with_store(&args.cluster, key, Arc::new(store)))
+    settings.with_store(key, Arc::new(store))
 }
 
 /// A scene by its name or path, as a world to begin with.

@@ -4,7 +4,7 @@ use crate::cluster_process::{KEY_VARIABLE, LOG_VARIABLE};
 use cluster::carrier::ClusterKey;
 use cluster::coordinator::{Coordinator, PlannerSettings};
 use cluster::names::NodeId;
-use cluster::node::{Connection, Node};
+use cluster::node::{Connection, Network, Node};
 use cluster::schema::{Role, WorldSpec};
 use cluster::store::{Embedded, Store, serve};
 use std::net::SocketAddr;
@@ -45,8 +45,7 @@ impl LocalCluster {
             cluster: NAME.to_owned(),
             store: Arc::new(store) as Arc<dyn Store>,
             key,
-            bind: LOOPBACK.parse().expect("an address"),
-            advertise: None,
+            network: Network::loopback(),
         };
         let (stop, stopped) = watch::channel(false);
         let node = Node::join(&connection, Role::Coordinator, "coordinator", None)

@@ -16,6 +16,7 @@ mod run;
 mod server;
 mod sim;
 mod soak;
+mod status;
 mod summary;
 
 use args::{Arguments, ExperimentArgs, Subcommand};
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Subcommand::Run(args) => run::run(&args),
         Subcommand::Coordinator(args) => coordinator::run(args),
         Subcommand::Server(args) => server::run(args),
+        Subcommand::Status(args) => status::run(args),
         Subcommand::Check(args) => check::run(&args),
         Subcommand::Experiment(ExperimentArgs::List(args)) => experiment::list(&args),
         Subcommand::Experiment(ExperimentArgs::Run(args)) => experiment::run(&args),

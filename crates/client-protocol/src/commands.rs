@@ -339,7 +339,8 @@ impl RegionPlan {
             Self::Layout { layout, count } => {
                 let number = LAYOUTS.iter().position(|other| other == layout);
                 writer.u8(0);
-                writer.u8(number.expect("all layouts are listed") as u8);
+                // `Boxes` without boxes is no plan; nobody understands it.
+                writer.u8(number.map_or(u8::MAX, |number| number as u8));
                 writer.u16(*count);
             }
             Self::Boxes(boxes) => {

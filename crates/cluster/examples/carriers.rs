@@ -24,6 +24,13 @@ const SIZES: [usize; 2] = [200, 20_000];
 const PATIENCE: Duration = Duration::from_secs(5);
 
 type Carriers = [Arc<dyn Carrier>; 2];
+type Open = fn(&[Switchboard; 2]) -> Carriers;
+
+const KINDS: &[(&str, Open)] = &[
+    ("udp", udp),
+    #[cfg(feature = "distributed")]
+    ("zenoh, peers, tcp", zenoh),
+];
 
 struct End {
     office: PostOffice,
@@ -32,9 +39,18 @@ struct End {
 }
 
 impl End {
-    fn new(me: EndpointId, inbox: mpsc::Receiver<Datagram>, carrier: Arc<dyn Carrier>, start: Instant) -> Self {
+    fn new(
+        me: EndpointId,
+        inbox: mpsc::Receiver<Datagram>,
+        carrier: Arc<dyn Carrier>,
+        start: Instant,
+    ) -> Self {
         let office = PostOffice::new(me, 1, carrier);
-        Self { office, inbox, start }
+        Self {
+            office,
+            inbox,
+            start,
+        }
     }
 
     fn now(&self) -> SimTime {
@@ -43,18 +59,26 @@ impl End {
 
     fn send(&mut self, to: EndpointId, payload: Vec<u8>) {
         let now = self.now();
-        self.office.send(now, to, payload).expect("the other end answers");
+        self.office
+            .send(now, to, payload)
+            .expect("the other end answers");
         self.office.flush(now);
     }
 
     /// Waits for datagrams, at most until the channels want to do something; gives the payloads that are complete.
     fn wait(&mut self) -> Vec<Vec<u8>> {
         let now = self.now();
-        let wakeup = self.office.next_wakeup().map_or(10_000_000, |at| at.0.saturating_sub(now.0));
-        let first = self.inbox.recv_timeout(Duration::from_nanos(wakeup.min(10_000_000)));
+        let wakeup = self
+            .office
+            .next_wakeup()
+            .map_or(10_000_000, |at| at.0.saturating_sub(now.0));
+        let first = self
+            .inbox
+            .recv_timeout(Duration::from_nanos(wakeup.min(10_000_000)));
         let mut mail = Vec::new();
         for datagram in first.into_iter().chain(self.inbox.try_iter()) {
-            self.office.handle_datagram(self.now(), &datagram, &mut mail);
+            self.office
+                .handle_datagram(self.now(), &datagram, &mut mail);
         }
         self.office.flush(self.now());
         let payload = |item| match item {
@@ -73,7 +97,11 @@ fn mailbox(board: &Switchboard, end: EndpointId) -> mpsc::Receiver<Datagram> {
 }
 
 /// Round trips in microseconds, ascending.
-fn measure(carriers: &Carriers, [asks, echoes]: [mpsc::Receiver<Datagram>; 2], bytes: usize) -> Vec<f64> {
+fn measure(
+    carriers: &Carriers,
+    [asks, echoes]: [mpsc::Receiver<Datagram>; 2],
+    bytes: usize,
+) -> Vec<f64> {
     let start = Instant::now();
     let done = Arc::new(AtomicBool::new(false));
     let mut echo = End::new(ECHO, echoes, Arc::clone(&carriers[1]), start);
@@ -86,7 +114,9 @@ fn measure(carriers: &Carriers, [asks, echoes]: [mpsc::Receiver<Datagram>; 2], b
         }
     });
     let mut asker = End::new(ASKER, asks, Arc::clone(&carriers[0]), start);
-    let mut trips: Vec<f64> = (0..WARM_UP + ROUNDS).map(|_| round_trip(&mut asker, bytes)).collect();
+    let mut trips: Vec<f64> = (0..WARM_UP + ROUNDS)
+        .map(|_| round_trip(&mut asker, bytes))
+        .collect();
     done.store(true, Relaxed);
     thread.join().expect("the echo ends");
     trips.drain(..WARM_UP);
@@ -139,13 +169,13 @@ fn zenoh(boards: &[Switchboard; 2]) -> Carriers {
 }
 
 fn main() {
-    let mut kinds: Vec<(&str, fn(&[Switchboard; 2]) -> Carriers)> = vec![("udp", udp)];
-    #[cfg(feature = "distributed")]
-    kinds.push(("zenoh, peers, tcp", zenoh));
-    println!("{:<20} {:>8} {:>9} {:>9} {:>7} {:>7}", "carrier", "bytes", "p50 us", "p99 us", "x p50", "x p99");
+    println!(
+        "{:<20} {:>8} {:>9} {:>9} {:>7} {:>7}",
+        "carrier", "bytes", "p50 us", "p99 us", "x p50", "x p99"
+    );
     for bytes in SIZES {
         let mut first = None;
-        for (name, open) in &kinds {
+        for (name, open) in KINDS {
             let boards = [Switchboard::default(), Switchboard::default()];
             let carriers = open(&boards);
             let inboxes = [mailbox(&boards[0], ASKER), mailbox(&boards[1], ECHO)];

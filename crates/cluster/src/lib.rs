@@ -10,13 +10,17 @@
 
 pub mod carrier;
 pub mod clock;
+pub mod config;
 pub mod coordinator;
 pub mod correspondent;
+pub mod gateway;
 pub mod membership;
 pub mod messages;
+pub mod metrics;
 pub mod names;
 pub mod node;
 pub mod observer;
+pub mod operations;
 pub mod post_office;
 pub mod schema;
 pub mod server;

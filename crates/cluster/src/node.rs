@@ -20,10 +20,53 @@ pub struct Connection {
     pub store: Arc<dyn Store>,
     /// The secret that all processes share.
     pub key: ClusterKey,
-    /// Where datagrams arrive; port 0: any that is free.
-    pub bind: SocketAddr,
-    /// Where others reach us, if that is not where we listen (`0.0.0.0` is no address to be called at).
-    pub advertise: Option<SocketAddr>,
+    /// What carries datagrams.
+    pub network: Network,
+}
+
+/// What carries datagrams.
+#[derive(Clone, Debug)]
+pub enum Network {
+    /// UDP.
+    Udp {
+        /// Where datagrams arrive; port 0: any that is free.
+        bind: SocketAddr,
+        /// Where others reach us, if that is not where we listen (`0.0.0.0` is no address to be called at).
+        advertise: Option<SocketAddr>,
+    },
+    /// Zenoh, which finds the others itself.
+    #[cfg(feature = "distributed")]
+    Zenoh(crate::carrier::ZenohSettings),
+}
+
+impl Network {
+    /// UDP on this machine only.
+    pub fn loopback() -> Self {
+        Self::Udp {
+            bind: SocketAddr::from(([127, 0, 0, 1], 0)),
+            advertise: None,
+        }
+    }
+
+    /// Opens it; also where others reach us, if that matters.
+    fn open(
+        &self,
+        key: &ClusterKey,
+        switchboard: &Switchboard,
+    ) -> io::Result<(Arc<dyn Carrier>, SocketAddr)> {
+        match self {
+            Self::Udp { bind, advertise } => {
+                let carrier = UdpCarrier::open(*bind, key.clone(), switchboard.clone())?;
+                let address = advertise.map_or_else(|| carrier.address(), Ok)?;
+                Ok((carrier, address))
+            }
+            #[cfg(feature = "distributed")]
+            Self::Zenoh(settings) => {
+                let carrier = crate::carrier::ZenohCarrier::open(settings, switchboard.clone())?;
+                Ok((carrier, SocketAddr::from(([0, 0, 0, 0], 0))))
+            }
+        }
+    }
 }
 
 /// A process that has joined.
@@ -50,12 +93,8 @@ impl Node {
     ) -> io::Result<Self> {
         let id = NodeId::draw();
         let switchboard = Switchboard::default();
-        let carrier =
-            UdpCarrier::open(connection.bind, connection.key.clone(), switchboard.clone())?;
-        let address = match connection.advertise {
-            Some(address) => address,
-            None => carrier.address()?,
-        };
+        let (carrier, address) = connection.network.open(&connection.key, &switchboard)?;
+        carrier.announce(id);
         let info = NodeInfo {
             node: id,
             role,
@@ -65,7 +104,6 @@ impl Node {
             leaving: false,
         };
         let keys = Keys::new(&connection.cluster);
-        let carrier: Arc<dyn Carrier> = carrier;
         let store = Arc::clone(&connection.store);
         let membership = Membership::join(store, keys, info, Arc::clone(&carrier)).await;
         Ok(Self {

@@ -1,9 +1,7 @@
 //! Watches all regions of a live world from above, tick by tick, as the simulator's checkers do.
 
 use crate::correspondent::Correspondent;
-use crate::messages::{
-    self, Account, Answer, FromRegion, Question, Subscription, ToRegion,
-};
+use crate::messages::{self, Account, Answer, FromRegion, Question, Subscription, ToRegion};
 use crate::names::{Place, Term};
 use crate::node::Node;
 use crate::post_office::Mail;

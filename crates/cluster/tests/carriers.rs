@@ -3,8 +3,8 @@
 #[cfg(feature = "distributed")]
 mod certificates;
 
-use cluster::carrier::{Carrier, ClusterKey, Datagram, Switchboard, UdpCarrier};
 use channel::EndpointId;
+use cluster::carrier::{Carrier, ClusterKey, Datagram, Switchboard, UdpCarrier};
 use cluster::post_office::{Mail, PostOffice};
 use domain::SimTime;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -61,7 +61,7 @@ impl Peer {
     /// A payload: its number, then so many bytes that every tenth is cut into several datagrams.
     fn payload(&self, number: u32) -> Vec<u8> {
         let mut bytes = number.to_le_bytes().to_vec();
-        let length = if number % 10 == 0 { 3000 } else { 200 };
+        let length = if number.is_multiple_of(10) { 3000 } else { 200 };
         bytes.resize(length, self.me.0 as u8);
         bytes
     }
@@ -89,7 +89,9 @@ impl Peer {
         }
         while self.sent < until.min(taken_by_other + WINDOW) {
             let payload = self.payload(self.sent);
-            self.office.send(now, self.other, payload).expect("the window is smaller than the channel's");
+            self.office
+                .send(now, self.other, payload)
+                .expect("the window is smaller than the channel's");
             self.sent += 1;
         }
         self.office.flush(now);
@@ -103,7 +105,12 @@ fn exchange(clock: Instant, a: &mut Peer, b: &mut Peer, until: u32) {
         let now = SimTime::from_secs(clock.elapsed().as_secs_f64());
         a.go_on(now, until, b.received);
         b.go_on(now, until, a.received);
-        assert!(Instant::now() < deadline, "a has {} of {until}, b has {}", a.received, b.received);
+        assert!(
+            Instant::now() < deadline,
+            "a has {} of {until}, b has {}",
+            a.received,
+            b.received
+        );
         std::thread::sleep(Duration::from_micros(200));
     }
 }
@@ -151,7 +158,8 @@ struct Udp {
 impl Network for Udp {
     fn open(&mut self, end: EndpointId, switchboard: Switchboard) -> Arc<dyn Carrier> {
         let any: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
-        let carrier = UdpCarrier::open(any, ClusterKey::new(b"secret"), switchboard).expect("loopback works");
+        let carrier =
+            UdpCarrier::open(any, ClusterKey::new(b"secret"), switchboard).expect("loopback works");
         self.open.push((end, Arc::clone(&carrier)));
         let address = |carrier: &UdpCarrier| carrier.address().expect("bound");
         for (_, carrier) in &self.open {
@@ -199,7 +207,11 @@ mod zenoh {
 
         fn settings(&self, end: EndpointId) -> ZenohSettings {
             let place = vec![self.place.clone()];
-            let (listen, connect) = if end == B { (place, Vec::new()) } else { (Vec::new(), place) };
+            let (listen, connect) = if end == B {
+                (place, Vec::new())
+            } else {
+                (Vec::new(), place)
+            };
             let tls = self.tls.clone();
             ZenohSettings {
                 listen,
@@ -279,7 +291,10 @@ mod zenoh {
         let mut both = [(node, false), (early, false)];
         both.sort_unstable();
         assert_eq!(gone, both);
-        assert!(elapsed < Duration::from_secs(2), "at once and not when a lease runs out: {elapsed:?}");
+        assert!(
+            elapsed < Duration::from_secs(2),
+            "at once and not when a lease runs out: {elapsed:?}"
+        );
         network.close(A);
     }
 
@@ -287,11 +302,18 @@ mod zenoh {
     fn heard(a: &ZenohSettings, b: &ZenohSettings, whether: bool) -> Vec<Vec<u8>> {
         let switchboard = Switchboard::default();
         let (sender, inbox) = mpsc::channel();
-        switchboard.connect(B, Arc::new(move |datagram: Datagram| drop(sender.send(datagram.bytes))));
+        switchboard.connect(
+            B,
+            Arc::new(move |datagram: Datagram| drop(sender.send(datagram.bytes))),
+        );
         let listener = ZenohCarrier::open(b, switchboard).expect("opened");
         let speaker = ZenohCarrier::open(a, Switchboard::default()).expect("opened");
         // Who is expected to be heard gets all the time it needs, who is not gets as much as many links take.
-        let time = if whether { LONG } else { Duration::from_secs(3) };
+        let time = if whether {
+            LONG
+        } else {
+            Duration::from_secs(3)
+        };
         let start = Instant::now();
         let mut heard = Vec::new();
         while heard.is_empty() && start.elapsed() < time {
@@ -314,7 +336,10 @@ mod zenoh {
                 tls: Some(tls(&ours, "friend")),
                 ..network.settings(A)
             };
-            assert!(!heard(&friend, &b, true).is_empty(), "{protocol}: a friend is heard");
+            assert!(
+                !heard(&friend, &b, true).is_empty(),
+                "{protocol}: a friend is heard"
+            );
             // Signed by somebody else, and trusting us.
             let (certificate, key) = others.issue("stranger");
             let stranger = ZenohTls {
@@ -326,7 +351,11 @@ mod zenoh {
                 tls: Some(stranger),
                 ..network.settings(A)
             };
-            assert_eq!(heard(&stranger, &b, false), Vec::<Vec<u8>>::new(), "{protocol}");
+            assert_eq!(
+                heard(&stranger, &b, false),
+                Vec::<Vec<u8>>::new(),
+                "{protocol}"
+            );
         }
     }
 
@@ -337,7 +366,10 @@ mod zenoh {
             cluster: "other".to_owned(),
             ..network.settings(A)
         };
-        assert_eq!(heard(&other, &network.settings(B), false), Vec::<Vec<u8>>::new());
+        assert_eq!(
+            heard(&other, &network.settings(B), false),
+            Vec::<Vec<u8>>::new()
+        );
         assert!(!heard(&network.settings(A), &network.settings(B), true).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use cluster::carrier::ClusterKey;
 use cluster::names::{NodeId, Term};
-use cluster::node::{Connection, Node};
+use cluster::node::{Connection, Network, Node};
 use cluster::observer::{Observer, Sight};
 use cluster::schema::{ClusterView, Role, WorldOptions, WorldSpec};
 use cluster::store::Remote;
@@ -65,7 +65,6 @@ pub struct Cluster {
     pub coordinator: Option<Process>,
     pub servers: BTreeMap<String, Process>,
     started: u32,
-    pub connection: Connection,
     _node: Node,
     pub observer: Observer,
     pub roll: RollCall,
@@ -86,8 +85,7 @@ impl Cluster {
             cluster: "test".to_owned(),
             store: Arc::new(Remote::new(control, key.clone())),
             key,
-            bind: "127.0.0.1:0".parse().expect("an address"),
-            advertise: None,
+            network: Network::loopback(),
         };
         let options = WorldOptions {
             regions: Some(regions as usize),
@@ -106,7 +104,6 @@ impl Cluster {
             coordinator: Some(coordinator),
             servers: BTreeMap::new(),
             started: 0,
-            connection,
             _node: node,
             observer,
             roll: RollCall::default(),

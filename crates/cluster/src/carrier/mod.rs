@@ -13,6 +13,7 @@ mod zenoh;
 pub use self::zenoh::{ZenohCarrier, ZenohMode, ZenohSettings, ZenohTls};
 pub use udp::{ClusterKey, MAX_DATAGRAM_BYTES, UdpCarrier};
 
+use crate::names::NodeId;
 use channel::EndpointId;
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
@@ -26,6 +27,12 @@ pub trait Carrier: Send + Sync {
 
     /// Where every end is from now on, for carriers that must be told.
     fn set_routes(&self, routes: FxHashMap<EndpointId, SocketAddr>);
+
+    /// Lets others notice when this process is gone, where the carrier can.
+    fn announce(&self, _node: NodeId) {}
+
+    /// Calls back when a process that was announced is gone, where the carrier can tell. Heartbeats tell it too, a little later.
+    fn watch_deaths(&self, _died: Box<dyn Fn(NodeId) + Send + Sync>) {}
 
     /// How many bytes and datagrams have been sent and received.
     fn traffic(&self) -> Traffic;

@@ -4,9 +4,9 @@
 //! auramesh/CLUSTER/TO, 16 hex digits        from, 8 │ bytes …          every end subscribes to its own key
 //! auramesh/CLUSTER/alive/NODE, 16 digits    (a liveliness token)       gone at once when the process is
 //! ```
-//! Only who has the end spoken to gets the datagram. They are sent as they come (express) and dropped where a link is congested: the
-//! channel above says again what matters. Authentic are they only with TLS, where both sides show a certificate; without, anyone who
-//! can reach a listening address is heard.
+//! Only who has the end spoken to gets the datagram. They are sent as they come, gathered only while a link is busy, and dropped where
+//! it is congested: the channel above says again what matters. They are authentic only with TLS, where both sides show a certificate;
+//! without, anyone who can reach a listening address is heard.
 
 use super::{Carrier, Counts, Datagram, EndObserver, MAX_DATAGRAM_BYTES, Switchboard, Traffic};
 use crate::names::NodeId;
@@ -31,8 +31,6 @@ const RETRY_MS: [u64; 2] = [100, 1000];
 const LISTEN_MS: u64 = 3000;
 /// How long a datagram waits at most for room on a congested link, in microseconds; those that follow are dropped at once.
 const WAIT_BEFORE_DROP_US: i64 = 200;
-/// Batches that wait for a link: with express each is one datagram, and this is the most Zenoh allows.
-const QUEUE_BATCHES: usize = 16;
 
 /// How a process takes part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,7 +133,6 @@ impl ZenohSettings {
             None => &["tcp"],
         };
         let queue = json!({
-            "size": { "data": QUEUE_BATCHES },
             "congestion_control": { "drop": { "wait_before_drop": WAIT_BEFORE_DROP_US } },
         });
         let lease = self.lease.as_millis() as u64;
@@ -351,10 +348,32 @@ impl Carrier for ZenohCarrier {
         }
     }
 
+    fn announce(&self, node: NodeId) {
+        if let Err(error) = self.declare_alive(node) {
+            tracing::warn!(%error, "cannot declare this process alive; only heartbeats tell");
+        }
+    }
+
+    fn watch_deaths(&self, died: Box<dyn Fn(NodeId) + Send + Sync>) {
+        let watching = self.watch_alive(move |node, alive| {
+            if !alive {
+                died(node);
+            }
+        });
+        if let Err(error) = watching {
+            tracing::warn!(%error, "cannot watch who is alive; only heartbeats tell");
+        }
+    }
+
     /// Zenoh finds the way itself; this only says which ends are worth remembering.
     fn set_routes(&self, routes: FxHashMap<EndpointId, SocketAddr>) {
-        let mut known = self.routes.write().unwrap_or_else(|poison| poison.into_inner());
-        let gone: Vec<_> = known.extract_if(|end, _| !routes.contains_key(end)).collect();
+        let mut known = self
+            .routes
+            .write()
+            .unwrap_or_else(|poison| poison.into_inner());
+        let gone: Vec<_> = known
+            .extract_if(|end, _| !routes.contains_key(end))
+            .collect();
         // Zenoh is told without the lock: senders must not wait for it.
         drop(known);
         drop(gone);

@@ -1,6 +1,8 @@
 //! The coordinator: assigns regions, notices death. Several may run; one leads.
 
 mod planner;
+#[cfg(test)]
+mod planner_tests;
 mod run;
 
 pub use planner::{Plan, Planner, PlannerSettings, Verdict, Why};

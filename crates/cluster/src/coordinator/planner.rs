@@ -157,6 +157,13 @@ impl Planner {
         true
     }
 
+    /// The carrier says that a process is gone. If it lives after all, its next heartbeat says so.
+    pub fn handle_death(&mut self, now: SimTime, node: NodeId) {
+        if let Some(server) = self.servers.get_mut(&node) {
+            server.good_until = server.good_until.min(now);
+        }
+    }
+
     /// When a server would count as dead next.
     pub fn next_wakeup(&self) -> Option<SimTime> {
         self.servers.values().map(|server| server.good_until).min()

@@ -25,6 +25,7 @@ pub struct Coordinator {
     clock: Arc<ClusterClock>,
     settings: PlannerSettings,
     heartbeats: mpsc::UnboundedReceiver<Heartbeat>,
+    deaths: mpsc::UnboundedReceiver<NodeId>,
     /// What it sets up if there is no world yet.
     world: Option<WorldSpec>,
 }
@@ -47,6 +48,10 @@ impl Coordinator {
         world: Option<WorldSpec>,
     ) -> Self {
         let (sender, heartbeats) = mpsc::unbounded_channel();
+        let (died, deaths) = mpsc::unbounded_channel();
+        carrier.watch_deaths(Box::new(move |node| {
+            let _ = died.send(node);
+        }));
         let reference = Arc::clone(&clock);
         // On the carrier's thread: an answer that waits makes the asker's bound worse.
         let hear = move |datagram: Datagram| {
@@ -74,6 +79,7 @@ impl Coordinator {
             clock,
             settings,
             heartbeats,
+            deaths,
             world,
         }
     }
@@ -109,6 +115,11 @@ impl Coordinator {
                         }
                     }
                     continue;
+                }
+                Some(node) = self.deaths.recv() => {
+                    if let Some(reign) = &mut reign {
+                        reign.planner.handle_death(self.clock.local(), node);
+                    }
                 }
                 _ = think.tick() => {}
             }

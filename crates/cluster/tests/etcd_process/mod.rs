@@ -111,8 +111,18 @@ impl How {
         command
             .args(["--name", "test", "--data-dir"])
             .arg(self.directory.path())
-            .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
-            .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
+            .args([
+                "--listen-client-urls",
+                &client,
+                "--advertise-client-urls",
+                &client,
+            ])
+            .args([
+                "--listen-peer-urls",
+                &peer,
+                "--initial-advertise-peer-urls",
+                &peer,
+            ])
             .args(["--initial-cluster", &format!("test={peer}")])
             // The shortest lease is one and a half of the latter: 1 s instead of 2.
             .args(["--heartbeat-interval", "20", "--election-timeout", "200"])
@@ -120,8 +130,15 @@ impl How {
             .stderr(Stdio::null());
         if let Some(tls) = &self.tls {
             let (certificate, key) = tls.client.as_ref().expect("etcd has a certificate");
-            command.arg("--client-cert-auth").arg("--trusted-ca-file").arg(&tls.ca);
-            command.arg("--cert-file").arg(certificate).arg("--key-file").arg(key);
+            command
+                .arg("--client-cert-auth")
+                .arg("--trusted-ca-file")
+                .arg(&tls.ca);
+            command
+                .arg("--cert-file")
+                .arg(certificate)
+                .arg("--key-file")
+                .arg(key);
         }
         command.spawn().unwrap_or_else(|error| match error.kind() {
             ErrorKind::NotFound => {

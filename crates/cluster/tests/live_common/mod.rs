@@ -2,7 +2,7 @@
 
 use cluster::carrier::ClusterKey;
 use cluster::coordinator::{Coordinator, PlannerSettings};
-use cluster::node::{Connection, Node};
+use cluster::node::{Connection, Network, Node};
 use cluster::observer::{Observer, Sight};
 use cluster::schema::{Role, WorldOptions, WorldSpec};
 use cluster::server::{HostSettings, Server};
@@ -51,8 +51,7 @@ impl Cluster {
             cluster: "test".to_owned(),
             store: Arc::new(Embedded::in_memory()) as Arc<dyn Store>,
             key: ClusterKey::none(),
-            bind: "127.0.0.1:0".parse().expect("an address"),
-            advertise: None,
+            network: Network::loopback(),
         };
         Self {
             connection,

@@ -5,7 +5,9 @@
 mod etcd_process;
 
 use cluster::carrier::ClusterKey;
-use cluster::store::{Change, Embedded, LeaseId, Remote, Revision, Store, Transaction, Unchanged, Write, serve};
+use cluster::store::{
+    Change, Embedded, LeaseId, Remote, Revision, Store, Transaction, Unchanged, Write, serve,
+};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,7 +106,10 @@ impl Server {
     }
 
     async fn serve(&mut self) {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build();
         let runtime = runtime.expect("threads");
         let (address, store, key) = (self.address, self.store.clone(), self.key.clone());
         let (sender, bound) = tokio::sync::oneshot::channel();
@@ -152,7 +157,9 @@ pub fn put_leased(key: &str, value: &str, lease: LeaseId) -> Write {
 }
 
 pub fn delete(key: &str) -> Write {
-    Write::Delete { key: key.to_owned() }
+    Write::Delete {
+        key: key.to_owned(),
+    }
 }
 
 pub fn since(key: &str, revision: Revision) -> Unchanged {
@@ -166,7 +173,10 @@ pub fn absent(key: &str) -> Unchanged {
     since(key, Revision(0))
 }
 
-pub fn transaction(conditions: impl Into<Vec<Unchanged>>, writes: impl Into<Vec<Write>>) -> Transaction {
+pub fn transaction(
+    conditions: impl Into<Vec<Unchanged>>,
+    writes: impl Into<Vec<Write>>,
+) -> Transaction {
     Transaction {
         conditions: conditions.into(),
         writes: writes.into(),
@@ -175,14 +185,21 @@ pub fn transaction(conditions: impl Into<Vec<Unchanged>>, writes: impl Into<Vec<
 
 /// Writes without conditions.
 pub async fn write(store: &dyn Store, writes: impl Into<Vec<Write>>) -> Revision {
-    store.commit(transaction([], writes)).await.expect("committed")
+    store
+        .commit(transaction([], writes))
+        .await
+        .expect("committed")
 }
 
 /// Keys and values under a prefix.
 pub async fn values(store: &dyn Store, prefix: &str) -> Vec<(String, String)> {
     let listing = store.list(prefix).await.expect("listed");
     let text = |value: Vec<u8>| String::from_utf8(value).expect("ours");
-    listing.entries.into_iter().map(|entry| (entry.key, text(entry.value))).collect()
+    listing
+        .entries
+        .into_iter()
+        .map(|entry| (entry.key, text(entry.value)))
+        .collect()
 }
 
 /// The next change, which must come.

@@ -1,0 +1,274 @@
+//! The planner's rules, one by one.
+
+use super::planner::{Plan, Planner, PlannerSettings, Why};
+use crate::messages::{Heartbeat, RegionPulse, RegionState};
+use crate::names::{NodeId, Term};
+use crate::schema::{Assignment, ClusterView, NodeInfo, Role, WorldOptions, WorldSpec};
+use domain::{RegionId, SimTime, Tick};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+const A: NodeId = NodeId(1);
+const B: NodeId = NodeId(2);
+const C: NodeId = NodeId(3);
+
+fn ms(millis: u64) -> SimTime {
+    SimTime(millis * 1_000_000)
+}
+
+/// A coordinator, its servers, and a control plane that takes every plan.
+struct Stage {
+    planner: Planner,
+    world: WorldSpec,
+    view: ClusterView,
+    now: SimTime,
+    /// Who is heard.
+    beating: BTreeSet<NodeId>,
+    state: RegionState,
+    ticks: [u64; 4],
+}
+
+impl Stage {
+    fn new(regions: usize, servers: &[NodeId]) -> Self {
+        let text = scenes::builtin::text("orbit").expect("built in");
+        let options = WorldOptions {
+            regions: Some(regions),
+            ..WorldOptions::default()
+        };
+        let world = WorldSpec::new(text, None, &options).expect("fits");
+        let mut stage = Self {
+            planner: Planner::new(PlannerSettings::default()),
+            view: ClusterView::default(),
+            world,
+            now: ms(1000),
+            beating: BTreeSet::new(),
+            state: RegionState::Running,
+            ticks: [100; 4],
+        };
+        stage.view.world = Some(Arc::new(stage.world.clone()));
+        for server in servers {
+            stage.join(*server);
+        }
+        stage
+    }
+
+    fn join(&mut self, node: NodeId) {
+        let info = NodeInfo {
+            node,
+            role: Role::Server,
+            name: node.to_string(),
+            address: "127.0.0.1:1".parse().expect("an address"),
+            url: None,
+            leaving: false,
+        };
+        self.view.nodes.insert(node, info);
+        self.beating.insert(node);
+        self.planner.handle_view(self.now, &self.view);
+    }
+
+    fn lease_ends(&mut self, node: NodeId) {
+        self.view.nodes.remove(&node);
+        self.planner.handle_view(self.now, &self.view);
+    }
+
+    fn beat(&mut self) {
+        let assignment = &self.view.assignment;
+        for node in &self.beating {
+            let its = assignment
+                .regions()
+                .filter(|(_, seat)| seat.owner == Some(*node));
+            let pulse = |(region, seat): (RegionId, &crate::schema::Seat)| RegionPulse {
+                region,
+                term: seat.term,
+                tick: Tick(self.ticks[region.0 as usize]),
+                state: if seat.moving {
+                    RegionState::GivenAway
+                } else {
+                    self.state
+                },
+                bodies: 0,
+                kept: seat.standby.map(|standby| (standby, Tick(1))),
+            };
+            let heartbeat = Heartbeat {
+                node: *node,
+                sent: self.now,
+                generation: assignment.generation,
+                regions: its.map(pulse).collect(),
+                clock_bound: None,
+            };
+            self.planner.handle_heartbeat(self.now, &heartbeat);
+        }
+    }
+
+    /// Time passes in heartbeats; every plan is committed. Returns all verdicts.
+    fn run(&mut self, millis: u64) -> Vec<(u32, Why, NodeId)> {
+        let mut verdicts = Vec::new();
+        for _ in 0..millis / 50 {
+            self.now += ms(50);
+            self.beat();
+            if let Some(Plan {
+                assignment,
+                verdicts: new,
+            }) = self.planner.plan(self.now, &self.world)
+            {
+                verdicts.extend(
+                    new.iter()
+                        .map(|verdict| (verdict.region.0, verdict.why, verdict.to)),
+                );
+                self.view.assignment = assignment;
+                self.planner.handle_view(self.now, &self.view);
+            }
+        }
+        verdicts
+    }
+
+    fn owners(&self) -> Vec<Option<NodeId>> {
+        self.view
+            .assignment
+            .seats
+            .iter()
+            .map(|seat| seat.owner)
+            .collect()
+    }
+
+    fn assignment(&self) -> &Assignment {
+        &self.view.assignment
+    }
+}
+
+#[test]
+fn regions_are_spread_and_every_region_has_a_standby_elsewhere() {
+    let mut stage = Stage::new(4, &[A, B]);
+    stage.run(100);
+    let of_a = stage
+        .owners()
+        .iter()
+        .filter(|owner| **owner == Some(A))
+        .count();
+    assert_eq!(of_a, 2);
+    for seat in &stage.assignment().seats {
+        assert_eq!(seat.term, Term(1));
+        assert!(seat.standby.is_some() && seat.standby != seat.owner);
+    }
+    assert!(stage.run(5000).is_empty(), "and then nothing changes");
+}
+
+#[test]
+fn the_first_assignment_waits_for_the_servers_it_was_promised() {
+    let mut stage = Stage::new(2, &[A]);
+    stage.world.min_servers = 2;
+    stage.run(3000);
+    assert!(stage.owners().iter().all(Option::is_none));
+    stage.join(B);
+    stage.run(100);
+    assert!(stage.owners().iter().all(Option::is_some));
+}
+
+#[test]
+fn a_silent_owner_is_fenced_and_its_standby_takes_over() {
+    let mut stage = Stage::new(2, &[A, B]);
+    stage.run(3000);
+    let before = stage.assignment().clone();
+    let victim = before.seats[0].owner.expect("assigned");
+    let other = if victim == A { B } else { A };
+    stage.beating.remove(&victim);
+    assert!(stage.run(350).is_empty(), "not yet");
+    assert_eq!(stage.run(150), [(0, Why::Dead, other)]);
+    let seat = stage.assignment().seats[0];
+    assert_eq!(
+        (seat.term, seat.standby),
+        (before.seats[0].term.next(), None),
+        "nobody else is there"
+    );
+    assert_eq!(stage.assignment().seats[1].term, before.seats[1].term);
+    stage.join(C);
+    stage.run(100);
+    assert!(
+        stage
+            .assignment()
+            .seats
+            .iter()
+            .all(|seat| seat.standby == Some(C)),
+        "it keeps for both"
+    );
+}
+
+#[test]
+fn without_a_standby_the_owner_is_waited_for_until_its_lease_ends() {
+    let mut stage = Stage::new(2, &[A]);
+    stage.run(3000);
+    stage.beating.remove(&A);
+    stage.join(B);
+    // B is standby now, but had no time to be given anything: take it away again.
+    stage.beating.remove(&B);
+    stage.lease_ends(B);
+    assert!(stage.run(3000).is_empty(), "it may come back");
+    stage.lease_ends(A);
+    stage.join(C);
+    let verdicts = stage.run(100);
+    assert_eq!(verdicts, [(0, Why::Lost, C), (1, Why::Lost, C)]);
+}
+
+#[test]
+fn a_new_coordinator_does_not_take_silence_before_its_time_for_death() {
+    let mut stage = Stage::new(2, &[A, B]);
+    stage.run(3000);
+    let settings = PlannerSettings::default();
+    stage.planner = Planner::new(settings);
+    stage.planner.handle_view(stage.now, &stage.view);
+    stage.beating.clear();
+    assert!(stage.run(1900).is_empty());
+    assert!(!stage.run(500).is_empty() || stage.owners().iter().all(Option::is_some));
+}
+
+#[test]
+fn regions_move_one_after_another_to_a_server_that_has_none() {
+    let mut stage = Stage::new(4, &[A]);
+    stage.run(3000);
+    stage.join(B);
+    stage.state = RegionState::Recovering;
+    assert!(stage.run(1000).is_empty(), "not while one recovers");
+    stage.state = RegionState::Running;
+    let verdicts = stage.run(1000);
+    assert_eq!(
+        verdicts
+            .iter()
+            .map(|(_, why, to)| (*why, *to))
+            .collect::<Vec<_>>(),
+        [(Why::Moved, B); 2]
+    );
+    assert!(stage.run(5000).is_empty());
+}
+
+#[test]
+fn who_leaves_gives_everything_away() {
+    let mut stage = Stage::new(4, &[A, B]);
+    stage.run(3000);
+    stage.view.nodes.get_mut(&A).expect("there").leaving = true;
+    stage.planner.handle_view(stage.now, &stage.view);
+    let verdicts = stage.run(1000);
+    assert_eq!(verdicts.len(), 2);
+    assert!(stage.owners().iter().all(|owner| *owner == Some(B)));
+}
+
+#[test]
+fn a_region_that_stays_behind_is_given_to_its_standby() {
+    let mut stage = Stage::new(2, &[A, B]);
+    stage.run(3000);
+    let standby = stage.assignment().seats[1].standby.expect("chosen");
+    stage.ticks = [1000, 600, 0, 0];
+    assert!(stage.run(4900).is_empty(), "a hiccup");
+    assert_eq!(stage.run(200), [(1, Why::Slow, standby)]);
+}
+
+#[test]
+fn the_carrier_may_notice_a_death_earlier_and_may_be_wrong() {
+    let mut stage = Stage::new(2, &[A, B]);
+    stage.run(3000);
+    let owner = stage.assignment().seats[0].owner.expect("assigned");
+    stage.planner.handle_death(stage.now, owner);
+    assert!(stage.run(200).is_empty(), "its heart beats");
+    stage.beating.remove(&owner);
+    stage.planner.handle_death(stage.now, owner);
+    assert_eq!(stage.run(50).len(), 1);
+}

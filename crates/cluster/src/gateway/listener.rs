@@ -1,0 +1,186 @@
+//! Connections at the door: counted before anything is read from them.
+
+use super::counters::Counters;
+use super::settings::ClientLimits;
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
+use rustc_hash::FxHashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, Sleep};
+
+/// Accepts connections, as many as are allowed.
+pub struct Door {
+    listener: TcpListener,
+    limits: ClientLimits,
+    guests: Arc<Mutex<FxHashMap<IpAddr, usize>>>,
+    counters: Arc<Counters>,
+}
+
+impl Door {
+    pub fn new(listener: TcpListener, limits: ClientLimits, counters: Arc<Counters>) -> Self {
+        Self {
+            listener,
+            limits,
+            guests: Arc::default(),
+            counters,
+        }
+    }
+
+    fn let_in(&self, stream: TcpStream, address: SocketAddr) -> Option<Guarded> {
+        let mut guests = lock(&self.guests);
+        let all: usize = guests.values().sum();
+        let from_there = guests.entry(address.ip()).or_default();
+        if all >= self.limits.connections || *from_there >= self.limits.connections_per_address {
+            if *from_there == 0 {
+                guests.remove(&address.ip());
+            }
+            self.counters.refused_connections.add_one();
+            return None;
+        }
+        *from_there += 1;
+        self.counters.connections.add_one();
+        // Small messages must not wait for more to come.
+        let _ = stream.set_nodelay(true);
+        Some(Guarded {
+            stream,
+            place: Place {
+                address,
+                guests: Arc::clone(&self.guests),
+            },
+            established: Arc::default(),
+            deadline: Box::pin(tokio::time::sleep_until(Instant::now() + self.limits.hello)),
+        })
+    }
+}
+
+impl Listener for Door {
+    type Io = Guarded;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Guarded, SocketAddr) {
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, address)) => {
+                    // Dropping it closes it.
+                    if let Some(guarded) = self.let_in(stream, address) {
+                        return (guarded, address);
+                    }
+                }
+                Err(error) => {
+                    // Out of file descriptors, most likely: others must end first.
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+/// A place at the table, given back when the connection ends.
+struct Place {
+    address: SocketAddr,
+    guests: Arc<Mutex<FxHashMap<IpAddr, usize>>>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut guests = lock(&self.guests);
+        if let Some(count) = guests.get_mut(&self.address.ip()) {
+            *count -= 1;
+            if *count == 0 {
+                guests.remove(&self.address.ip());
+            }
+        }
+    }
+}
+
+fn lock(guests: &Mutex<FxHashMap<IpAddr, usize>>) -> MutexGuard<'_, FxHashMap<IpAddr, usize>> {
+    guests.lock().unwrap_or_else(|poison| poison.into_inner())
+}
+
+/// A connection that ends by itself unless it becomes a session in time.
+pub struct Guarded {
+    stream: TcpStream,
+    place: Place,
+    established: Arc<AtomicBool>,
+    deadline: Pin<Box<Sleep>>,
+}
+
+/// Who is at the other end.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// Where.
+    pub address: SocketAddr,
+    established: Arc<AtomicBool>,
+}
+
+impl Peer {
+    /// It is a session now: it may stay.
+    pub fn establish(&self) {
+        self.established.store(true, Relaxed);
+    }
+}
+
+impl Connected<IncomingStream<'_, Door>> for Peer {
+    fn connect_info(stream: IncomingStream<'_, Door>) -> Self {
+        let guarded = stream.io();
+        Self {
+            address: guarded.place.address,
+            established: Arc::clone(&guarded.established),
+        }
+    }
+}
+
+impl AsyncRead for Guarded {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if !self.established.load(Relaxed) && self.deadline.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Guarded {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}

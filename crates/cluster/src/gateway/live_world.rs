@@ -1,0 +1,240 @@
+//! One world as a gateway follows it: feeds in, frames out.
+//!
+//! ```text
+//!  region 0: tick 10 ──┐
+//!  region 1: tick 10 ──┼──► frame 5: everyone at tick 10; whoever is late is where he would be by then
+//!  region 2: late ─ ─ ─┘
+//! ```
+//! A frame waits for a region that is late, but not longer than until the next frame is due.
+
+use super::cells::Cells;
+use super::errands::Errands;
+use super::replicas::{News, Replica, Replicas};
+use super::settings::GatewaySettings;
+use crate::messages::Feed;
+use crate::names::{Generation, NodeId, Term};
+use crate::schema::{ClusterView, WorldSpec};
+use client_protocol::{Piece, RegionMark, ToClient, WorldMessage};
+use domain::{BodyId, Motion, RegionId, SimTime, Static, Tick, TickLength};
+use glam::{DVec3, Quat};
+use reckoning::stream::{Exporter, Sample, StreamSettings};
+use scenes::{Scene, SceneErrors};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How many frames behind the newest one clients show the world: with one, curves are chosen when what they describe has happened.
+const DELAY_FRAMES: u64 = 1;
+/// A body whose region is late goes on for so many ticks, then stands still.
+const LONGEST_GUESS_TICKS: f64 = 6.0;
+/// A region that was silent for so long is not waited for.
+const LONGEST_SILENCE: SimTime = SimTime(500_000_000);
+/// Over a WebSocket packets may be as long as they like.
+const PACKET_BYTES: usize = 60_000;
+
+/// A world.
+pub struct LiveWorld {
+    /// What it is.
+    pub spec: Arc<WorldSpec>,
+    /// Its bodies.
+    pub replicas: Replicas,
+    /// What clients get of them.
+    pub cells: Cells,
+    /// What clients want of it.
+    pub errands: Errands,
+    /// Whose feeds we get.
+    pub terms: BTreeMap<RegionId, Term>,
+    statics: Vec<Static>,
+    name: String,
+    gravity: DVec3,
+    exporter: Exporter,
+    feed_ticks: u64,
+    heard: BTreeMap<RegionId, (Tick, SimTime)>,
+    frame: Option<u64>,
+    /// Since when a newer frame is known.
+    awaited: Option<(u64, SimTime)>,
+    contacts: Vec<(DVec3, f32)>,
+}
+
+/// What a frame was like.
+pub struct Frame {
+    /// Its number.
+    pub number: u64,
+    /// What has changed in it.
+    pub news: News,
+}
+
+impl LiveWorld {
+    /// Before anything is known of its bodies.
+    pub fn new(
+        spec: Arc<WorldSpec>,
+        settings: &GatewaySettings,
+        first_question: u64,
+    ) -> Result<Self, SceneErrors> {
+        let scene: Scene = spec.load_scene()?;
+        let feed_ticks = settings.feed_ticks.max(1);
+        let stream = stream_settings(&spec, scene.gravity.as_dvec3(), feed_ticks);
+        Ok(Self {
+            replicas: Replicas::default(),
+            cells: Cells::new(stream, spec.map.extent(), settings.cells),
+            errands: Errands::starting_at(first_question),
+            terms: BTreeMap::new(),
+            statics: scene.statics,
+            name: scene.name,
+            gravity: scene.gravity.as_dvec3(),
+            exporter: Exporter::new(stream),
+            feed_ticks,
+            heard: BTreeMap::new(),
+            frame: None,
+            awaited: None,
+            contacts: Vec::new(),
+            spec,
+        })
+    }
+
+    /// Which world.
+    pub fn generation(&self) -> Generation {
+        self.spec.generation
+    }
+
+    /// The last frame.
+    pub fn frame(&self) -> Option<u64> {
+        self.frame
+    }
+
+    /// How the stream works, for clients.
+    pub fn stream(&self) -> &StreamSettings {
+        self.exporter.settings()
+    }
+
+    /// The world's physics step.
+    pub fn step(&self) -> TickLength {
+        self.spec.boundary.step
+    }
+
+    /// A region says what has changed there.
+    pub fn handle_feed(&mut self, now: SimTime, region: RegionId, feed: &Feed) {
+        self.replicas.handle_feed(now, region, feed);
+        self.errands.handle_kept(region, feed.kept);
+        self.heard.insert(region, (feed.tick, now));
+        self.contacts.extend(&feed.contacts);
+        let newest = feed.tick.0 / self.feed_ticks;
+        let awaited = self.awaited.map(|(frame, _)| frame);
+        if self.frame.max(awaited).is_none_or(|known| newest > known) {
+            self.awaited = Some((newest, now));
+        }
+    }
+
+    /// Is it time for a frame? And if so, was any region not waited for?
+    pub fn due(&self, now: SimTime) -> Option<(u64, bool)> {
+        let (frame, since) = self.awaited?;
+        let there = |(tick, heard): &(Tick, SimTime)| {
+            tick.0 / self.feed_ticks >= frame || now.since(*heard) > LONGEST_SILENCE
+        };
+        let complete = self.heard.len() >= self.terms.len() && self.heard.values().all(there);
+        let patience = self.step().as_secs() * self.feed_ticks as f64;
+        let late = now.since(since).as_secs() > patience;
+        (complete || late).then_some((frame, !complete))
+    }
+
+    /// Makes a frame: curves for all bodies.
+    pub fn export(&mut self, number: u64) -> Frame {
+        self.awaited = None;
+        self.frame = Some(number);
+        let tick = number * self.feed_ticks;
+        let step = self.step().as_secs();
+        let samples = self
+            .replicas
+            .iter()
+            .map(|(id, replica)| sample(id, replica, tick, step));
+        self.exporter.observe(number, samples);
+        let news = self.replicas.take_news();
+        Frame { number, news }
+    }
+
+    /// Encodes a frame's cells.
+    pub fn encode(&mut self, frame: &Frame) {
+        let contacts = std::mem::take(&mut self.contacts);
+        self.cells.update(
+            frame.number,
+            &self.exporter,
+            &self.replicas,
+            &frame.news,
+            &contacts,
+        );
+    }
+
+    /// What clients are told of the world itself.
+    pub fn message(&self, view: &ClusterView) -> ToClient {
+        let map = &self.spec.map;
+        let name_of = |node: NodeId| view.nodes.get(&node).map(|info| info.name.clone());
+        let seat = |region| {
+            let ours = view.assignment.generation == self.spec.generation;
+            view.assignment.seat(region).filter(|_| ours)
+        };
+        let regions = map.regions().map(|region| RegionMark {
+            rect: map.finite_rect(region),
+            server: seat(region)
+                .and_then(|seat| name_of(seat.owner?))
+                .unwrap_or_default(),
+        });
+        ToClient::World(WorldMessage {
+            generation: self.spec.generation.0,
+            start: SimTime(self.spec.start_unix_ns.unwrap_or(0)),
+            name: self.name.clone(),
+            gravity: self.gravity,
+            extent: map.extent(),
+            cells: self.cells.counts(),
+            regions: regions.collect(),
+        })
+    }
+
+    /// Its scenery.
+    pub fn scenery(&self) -> ToClient {
+        ToClient::Statics(self.statics.iter().map(piece).collect())
+    }
+
+    /// All shapes that its bodies have.
+    pub fn forms(&self) -> ToClient {
+        ToClient::Forms(self.replicas.forms().all())
+    }
+}
+
+/// The unit of the stream's time is a frame: that is how often we hear of bodies.
+fn stream_settings(spec: &WorldSpec, gravity: DVec3, feed_ticks: u64) -> StreamSettings {
+    let secs = spec.boundary.step.as_secs() * feed_ticks as f64;
+    StreamSettings {
+        tick: TickLength::from_secs(secs).expect("several times a length is one"),
+        gravity,
+        update_ticks: 1,
+        delay_ticks: DELAY_FRAMES,
+        max_packet_bytes: PACKET_BYTES,
+        ..StreamSettings::default()
+    }
+}
+
+fn piece(scenery: &Static) -> Piece {
+    Piece {
+        id: scenery.id,
+        position: scenery.position,
+        rotation: scenery.rotation,
+        material: scenery.material,
+        shape: scenery.shape.clone(),
+    }
+}
+
+/// A body at a tick, as far as is known.
+fn sample(id: BodyId, replica: &Replica, tick: u64, step: f64) -> Sample {
+    let Replica { motion, asleep, .. } = *replica;
+    let ticks = tick as f64 - replica.tick.0 as f64;
+    if asleep || ticks == 0.0 {
+        return Sample { id, motion, asleep };
+    }
+    let secs = ticks.clamp(-LONGEST_GUESS_TICKS, LONGEST_GUESS_TICKS) * step;
+    let turn = Quat::from_scaled_axis(motion.angular_velocity * secs as f32);
+    let motion = Motion {
+        position: motion.position + motion.linear_velocity.as_dvec3() * secs,
+        rotation: (turn * motion.rotation).normalize(),
+        ..motion
+    };
+    Sample { id, motion, asleep }
+}

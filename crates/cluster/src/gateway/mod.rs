@@ -1,0 +1,272 @@
+//! The gateway: what clients connect to. It knows all regions, shows each client the part of the world it asks for, and carries its wishes to
+//! whichever server they concern (the thesis: overseer and client in one).
+//!
+//! ```text
+//!  regions ═ feeds ═► replicas ─► frames ─► cells ─► clients (WebSocket, docs/protocols/client.md)
+//!          ◄ questions ═ errands ◄─ orders ◄─────────┘
+//! ```
+//! Several gateways may run side by side; none knows of the others, and none is needed for the physics.
+
+mod cells;
+mod checks;
+mod counters;
+mod errands;
+mod files;
+mod forms;
+mod guests;
+mod hub;
+mod injections;
+mod listener;
+mod live_world;
+mod orders;
+mod replicas;
+mod roles;
+mod session;
+mod settings;
+mod world_change;
+
+pub use counters::{Count, Counters};
+pub use replicas::{LONGEST_JOURNEY, News, Replica, Replicas};
+pub use roles::{ClientRole, Guest, Tokens, TokensError};
+pub use settings::{ClientLimits, GatewaySettings};
+pub use world_change::{WorldChange, WorldChangeError, change_world};
+
+use crate::carrier::Datagram;
+use crate::clock::ClusterClock;
+use crate::correspondent::Correspondent;
+use crate::messages::{self, Heartbeat, Pulse};
+use crate::names::Generation;
+use crate::node::{Node, stopped};
+use axum::Router;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{ConnectInfo, State};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
+use client_protocol::{MAX_CLIENT_MESSAGE, SUBPROTOCOL};
+use hub::Hub;
+use listener::{Door, Peer};
+use session::Lobby;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, watch};
+
+/// What clients ask waits for the hub; more must wait with them.
+const REQUESTS: usize = 1024;
+/// How often the coordinator is asked for the time.
+const BEAT: Duration = Duration::from_millis(250);
+
+/// Why a gateway does not start.
+#[derive(Debug, Error)]
+pub enum GatewayError {
+    /// It cannot listen.
+    #[error("cannot listen at {0}: {1}")]
+    Listen(SocketAddr, io::Error),
+    /// Nobody could be told from anybody.
+    #[error(transparent)]
+    Tokens(#[from] TokensError),
+}
+
+/// A gateway that listens; it answers once it runs.
+pub struct Gateway {
+    settings: Arc<GatewaySettings>,
+    tokens: Tokens,
+    listener: TcpListener,
+    address: SocketAddr,
+    counters: Arc<Counters>,
+}
+
+impl Gateway {
+    /// Listens, if that is safe.
+    pub async fn bind(settings: GatewaySettings) -> Result<Self, GatewayError> {
+        let bind = settings.bind;
+        let tokens = Tokens::load(settings.tokens.as_deref(), bind)?;
+        let failed = |error| GatewayError::Listen(bind, error);
+        let listener = TcpListener::bind(bind).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        if !tokens.are_needed() {
+            tracing::warn!(%address, "no tokens: everyone on this machine may do everything");
+        }
+        Ok(Self {
+            settings: Arc::new(settings),
+            tokens,
+            listener,
+            address,
+            counters: Arc::default(),
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where people find it.
+    pub fn url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
+    /// What it counts, from now on.
+    pub fn counters(&self) -> Arc<Counters> {
+        Arc::clone(&self.counters)
+    }
+
+    /// Serves until `stop` becomes true. The node's role is [`Gateway`](crate::schema::Role::Gateway).
+    pub async fn run(self, node: Node, stop: watch::Receiver<bool>) {
+        let membership = Arc::new(node.membership);
+        let me = node.id.endpoint();
+        let (clock, carrier) = (Arc::clone(&node.clock), Arc::clone(&node.carrier));
+        let correspondent = Correspondent::new(me, clock, carrier, &node.switchboard);
+        let follower = Arc::clone(&node.clock);
+        let hear = move |datagram: Datagram| hear_pulse(&follower, &datagram);
+        node.switchboard
+            .connect(node.id.pulse_endpoint(), Arc::new(hear));
+        let (requests, receiver) = mpsc::channel(REQUESTS);
+        let hub = Hub::new(
+            Arc::clone(&self.settings),
+            Arc::clone(&self.counters),
+            Arc::clone(&node.clock),
+            Arc::clone(&membership),
+            correspondent,
+            node.id,
+        );
+        let beat = async {
+            let view = membership.view();
+            loop {
+                let leader = view.borrow().leader.as_ref().map(|leader| leader.node);
+                if let Some(leader) = leader {
+                    let heartbeat = Heartbeat {
+                        node: node.id,
+                        sent: node.clock.local(),
+                        generation: Generation::default(),
+                        regions: Vec::new(),
+                        clock_bound: node.clock.bound(),
+                    };
+                    let bytes = messages::encode(&heartbeat);
+                    node.carrier
+                        .send(node.id.pulse_endpoint(), leader.pulse_endpoint(), &bytes);
+                }
+                tokio::time::sleep(BEAT).await;
+            }
+        };
+        let lobby = Arc::new(Lobby {
+            settings: Arc::clone(&self.settings),
+            tokens: self.tokens,
+            counters: Arc::clone(&self.counters),
+            clock: Arc::clone(&node.clock),
+            requests,
+            sessions: AtomicU64::new(0),
+        });
+        let door = Door::new(self.listener, self.settings.limits, self.counters);
+        let router = Router::new()
+            .route("/ws", any(enter))
+            .route("/healthz", get(health))
+            .fallback(get(file))
+            .with_state(lobby);
+        let service = router.into_make_service_with_connect_info::<Peer>();
+        let mut stop_serving = stop.clone();
+        let server = axum::serve(door, service)
+            .with_graceful_shutdown(async move { stopped(&mut stop_serving).await });
+        let hub = tokio::spawn(hub.run(receiver, stop.clone()));
+        let mut stop = stop;
+        tokio::select! {
+            served = server => if let Err(error) = served {
+                tracing::error!(%error, "the gateway cannot serve");
+            },
+            () = beat => {}
+            // Connections that do not end by themselves are not waited for much longer.
+            () = async { stopped(&mut stop).await; tokio::time::sleep(Duration::from_secs(2)).await } => {}
+        }
+        hub.abort();
+        let _ = hub.await;
+        if let Ok(membership) = Arc::try_unwrap(membership) {
+            membership.leave().await;
+        }
+    }
+}
+
+fn hear_pulse(clock: &ClusterClock, datagram: &Datagram) {
+    match messages::decode::<Pulse>(&datagram.bytes) {
+        Ok(pulse) => clock.handle_pulse(&pulse),
+        Err(error) => tracing::warn!(%error, "a pulse was refused"),
+    }
+}
+
+async fn enter(
+    State(lobby): State<Arc<Lobby>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    if !may_enter(&headers, &lobby) {
+        lobby.counters.refused_origins.add_one();
+        return (StatusCode::FORBIDDEN, "pages from elsewhere may not connect\n").into_response();
+    }
+    let upgrade = upgrade
+        .protocols([SUBPROTOCOL])
+        // A little more, so that what is too long can be told so.
+        .max_message_size(MAX_CLIENT_MESSAGE)
+        .max_frame_size(MAX_CLIENT_MESSAGE);
+    if upgrade.selected_protocol().is_none() {
+        lobby.counters.refused_versions.add_one();
+        let text = format!("this gateway speaks {SUBPROTOCOL}\n");
+        return (StatusCode::BAD_REQUEST, text).into_response();
+    }
+    upgrade.on_upgrade(move |socket| session::serve(lobby, peer, socket))
+}
+
+/// Browsers say which page wants to connect. Only pages that we serve ourselves may, and those that are allowed.
+fn may_enter(headers: &HeaderMap, lobby: &Lobby) -> bool {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let host = text(header::HOST).unwrap_or_default();
+    // Without tokens everyone here may do everything; a name that someone else made point to us is not "here".
+    if !lobby.tokens.are_needed() && !is_this_machine(host) {
+        return false;
+    }
+    let Some(origin) = headers.get(header::ORIGIN) else {
+        return true;
+    };
+    let origin = origin.to_str().unwrap_or_default();
+    let served_by_us = origin.split_once("://").is_some_and(|(_, rest)| rest == host);
+    served_by_us || lobby.settings.origins.iter().any(|known| known == origin)
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let address = name.parse::<IpAddr>();
+    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+async fn health(State(lobby): State<Arc<Lobby>>) -> Response {
+    match lobby.requests.is_closed() {
+        true => (StatusCode::SERVICE_UNAVAILABLE, "the hub has ended\n").into_response(),
+        false => "ok\n".into_response(),
+    }
+}
+
+async fn file(State(lobby): State<Arc<Lobby>>, uri: Uri) -> Response {
+    files::serve(lobby.settings.files.as_deref(), uri.path()).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_this_machine() {
+        for host in ["localhost", "localhost:80", "127.0.0.1:9", "[::1]:80", "[::1]"] {
+            assert!(is_this_machine(host), "{host}");
+        }
+        for host in ["", "evil.example", "evil.example:80", "127.0.0.1.evil.example", "10.0.0.1"] {
+            assert!(!is_this_machine(host), "{host}");
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! What clients order: may they, does it make sense, and whose business is it?
+
+use super::checks::Bounds;
+use super::errands::Asker;
+use super::hub::Hub;
+use super::injections::Running;
+use super::roles::{ClientRole, Guest};
+use super::world_change::{self, WorldChange};
+use crate::messages::Question;
+use client_protocol::{Answer, Command, Injection, Spawn};
+use domain::{Body, BodyForm, BodyId, Motion, SimTime};
+use glam::{DVec3, Vec3};
+use std::sync::Arc;
+
+/// Bodies that clients have spawned: their ids begin with this bit, then 23 bits of the gateway's name, then a number.
+const SPAWNED_BIT: u64 = 1 << 63;
+const NAME_BITS: u64 = 0x7f_ffff;
+/// Bodies move while the question is on its way: so much nearer or farther, metres.
+const MARGIN_M: f64 = 2.0;
+/// The longest ray, metres.
+const LONGEST_RAY: f32 = 10_000.0;
+/// Injections of one client at a time.
+const MOST_INJECTIONS: usize = 8;
+
+impl Hub {
+    /// A client wants something.
+    pub(super) fn order(&mut self, session: u64, id: u32, command: Command) {
+        self.counters.commands.add_one();
+        let Some(client) = self.clients.get(&session) else {
+            return;
+        };
+        let (guest, outbox) = (client.guest.clone(), client.outbox.clone());
+        let asker = Asker {
+            session,
+            command: id,
+        };
+        let begun = self
+            .allow(&guest, &command)
+            .and_then(|()| self.begin(&guest, asker, command));
+        match begun {
+            Ok(None) => {}
+            Ok(Some(answer)) => outbox.answer(id, answer),
+            Err(answer) => {
+                match answer {
+                    Answer::Forbidden(_) => self.counters.refused_forbidden.add_one(),
+                    _ => self.counters.refused_commands.add_one(),
+                }
+                outbox.answer(id, answer);
+            }
+        }
+    }
+
+    /// May they?
+    fn allow(&self, guest: &Guest, command: &Command) -> Result<(), Answer> {
+        let needs = match command {
+            Command::Ray { .. } | Command::Overlap { .. } => ClientRole::View,
+            Command::Spawn(_)
+            | Command::Impulse { .. }
+            | Command::Velocity { .. }
+            | Command::Remove { .. } => ClientRole::Play,
+            _ => ClientRole::Admin,
+        };
+        if guest.role < needs {
+            return Err(Answer::Forbidden(format!(
+                "your role is {:?}, this needs {needs:?}",
+                guest.role
+            )));
+        }
+        let body = match command {
+            Command::Impulse { body, .. }
+            | Command::Velocity { body, .. }
+            | Command::Remove { body } => *body,
+            _ => return Ok(()),
+        };
+        let theirs = self.spawned.get(&body) == Some(&guest.player);
+        if guest.role == ClientRole::Admin || self.settings.open_play || theirs {
+            return Ok(());
+        }
+        Err(Answer::Forbidden("it is not yours".to_owned()))
+    }
+
+    /// Begins it; `Some`: it is finished already.
+    fn begin(
+        &mut self,
+        guest: &Guest,
+        asker: Asker,
+        command: Command,
+    ) -> Result<Option<Answer>, Answer> {
+        let now = self.clock.local();
+        let spec = self.world.as_ref().map(|world| Arc::clone(&world.spec));
+        let spec = spec.ok_or_else(|| Answer::Refused("there is no world yet".to_owned()))?;
+        let settings = Arc::clone(&self.settings);
+        let bounds = Bounds {
+            limits: &settings.limits,
+            world: &spec,
+        };
+        let check = |checked: Result<(), String>| checked.map_err(Answer::Refused);
+        let question = match command {
+            Command::Spawn(spawn) => {
+                check(bounds.spawn(&spawn))?;
+                self.check_share(guest)?;
+                self.spawn(now, Some(asker), guest.player, &spawn);
+                return Ok(None);
+            }
+            Command::Inject(injection) => {
+                check(bounds.injection(&injection))?;
+                return self.begin_injection(now, guest, asker, *injection).map(Some);
+            }
+            Command::Reset => return Ok(self.change(asker, WorldChange::Reset)),
+            Command::SwitchScene(scene) => {
+                return Ok(self.change(asker, WorldChange::Scene(scene)));
+            }
+            Command::DefineRegions(plan) => {
+                return Ok(self.change(asker, WorldChange::Regions(plan)));
+            }
+            Command::PutUp(_) => {
+                let why = "this gateway puts up no scenery yet";
+                return Err(Answer::Refused(why.to_owned()));
+            }
+            Command::Ray {
+                origin,
+                direction,
+                reach,
+            } => {
+                check(bounds.place(origin))?;
+                let sound = direction.length() > 1e-6 && reach > 0.0 && reach <= LONGEST_RAY;
+                check(sound.then_some(()).ok_or("that is no ray".to_owned()))?;
+                self.cast(now, asker, origin, direction, reach);
+                return Ok(None);
+            }
+            Command::Overlap {
+                shape,
+                position,
+                rotation,
+            } => {
+                check(bounds.place(position))?;
+                check(bounds.shape(&shape))?;
+                check(shape.check_for_body().map_err(|error| error.to_string()))?;
+                let radius = f64::from(shape.bounding_radius()) + MARGIN_M;
+                let touches = |at: DVec3, size: f64| at.distance(position) <= radius + size;
+                let regions = self.regions_near(position, touches);
+                let question = Question::Overlap {
+                    shape,
+                    position,
+                    rotation,
+                };
+                if let Some(world) = &mut self.world {
+                    world.errands.overlap(now, Some(asker), regions, &question);
+                }
+                return Ok(None);
+            }
+            Command::Impulse { body, impulse, at } => {
+                check(bounds.push(impulse))?;
+                (body, Question::Impulse { body, impulse, at })
+            }
+            Command::Velocity { body, velocity } => {
+                check(bounds.speed(velocity))?;
+                (body, Question::Velocity { body, velocity })
+            }
+            Command::Remove { body } => (body, Question::Remove(body)),
+        };
+        let (body, question) = question;
+        if let Some(world) = &mut self.world {
+            let errands = &mut world.errands;
+            errands.act(now, Some(asker), body, question, &world.replicas);
+        }
+        Ok(None)
+    }
+
+    /// Players share the world.
+    fn check_share(&self, guest: &Guest) -> Result<(), Answer> {
+        let most = self.settings.limits.bodies_per_player;
+        let theirs = self.spawned.values().filter(|who| **who == guest.player);
+        if guest.role == ClientRole::Admin || theirs.count() < most {
+            return Ok(());
+        }
+        let why = format!("you have {most} bodies in the world: remove some");
+        Err(Answer::Refused(why))
+    }
+
+    /// The region that holds the place creates it (AP-43).
+    fn spawn(&mut self, now: SimTime, asker: Option<Asker>, player: usize, spawn: &Spawn) {
+        self.next_body += 1;
+        let name = (self.node.0 >> 1 & NAME_BITS) << 40;
+        let id = BodyId(SPAWNED_BIT | name | self.next_body);
+        let form = BodyForm {
+            material: spawn.material,
+            continuous: spawn.continuous,
+            ..BodyForm::of(spawn.shape.clone())
+        };
+        let motion = Motion {
+            position: spawn.position,
+            rotation: spawn.rotation,
+            linear_velocity: spawn.velocity,
+            angular_velocity: spawn.spin,
+        };
+        let Some(world) = &mut self.world else {
+            return;
+        };
+        let region = world
+            .spec
+            .map
+            .region_at(spawn.position.x, spawn.position.z);
+        self.spawned.insert(id, player);
+        let body = Body::new(id, form, motion);
+        world.errands.spawn(now, asker, region, body);
+    }
+
+    fn begin_injection(
+        &mut self,
+        now: SimTime,
+        guest: &Guest,
+        asker: Asker,
+        injection: Injection,
+    ) -> Result<Answer, Answer> {
+        let theirs = self
+            .injections
+            .iter()
+            .filter(|running| running.session == asker.session);
+        let (count, rate) = theirs.fold((0, injection.rate), |(count, rate), running| {
+            (count + 1, rate + running.rate())
+        });
+        if count >= MOST_INJECTIONS || rate > self.settings.limits.injected_per_sec {
+            return Err(Answer::Refused("you inject enough already".to_owned()));
+        }
+        let seed = self.node.0 ^ now.0;
+        let running = Running::new(injection, guest.player, asker.session, now, seed);
+        self.injections.push(running);
+        let tick = domain::Tick::ZERO;
+        Ok(Answer::Done { tick, about: 0 })
+    }
+
+    /// Bodies that are due in the volumes.
+    pub(super) fn inject(&mut self, now: SimTime) {
+        let mut running = std::mem::take(&mut self.injections);
+        for injection in &mut running {
+            for spawn in injection.take_due(now) {
+                self.spawn(now, None, injection.player, &spawn);
+            }
+        }
+        running.retain(|injection| !injection.is_over(now));
+        self.injections = running;
+    }
+
+    fn cast(&mut self, now: SimTime, asker: Asker, origin: DVec3, direction: Vec3, reach: f32) {
+        let along = direction.as_dvec3().normalize();
+        let touches = |at: DVec3, radius: f64| {
+            let far = (at - origin).dot(along).clamp(0.0, reach.into());
+            (origin + along * far).distance(at) <= radius + MARGIN_M
+        };
+        let regions = self.regions_near(origin, touches);
+        let question = Question::Ray {
+            origin,
+            direction,
+            reach,
+        };
+        if let Some(world) = &mut self.world {
+            world.errands.ray(now, Some(asker), regions, &question);
+        }
+    }
+
+    /// The world starts anew (AP-44, AP-45). The control plane is asked in the background; the answer comes when it has agreed.
+    fn change(&self, asker: Asker, change: WorldChange) -> Option<Answer> {
+        let membership = Arc::clone(&self.membership);
+        let outbox = self.clients.get(&asker.session)?.outbox.clone();
+        tokio::spawn(async move {
+            let changed = world_change::change_world(&membership, &change).await;
+            let answer = match changed {
+                Ok(generation) => Answer::Done {
+                    tick: domain::Tick::ZERO,
+                    about: generation.0.into(),
+                },
+                Err(error) => Answer::Refused(error.to_string()),
+            };
+            outbox.answer(asker.command, answer);
+        });
+        None
+    }
+}

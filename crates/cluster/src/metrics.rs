@@ -1,0 +1,182 @@
+//! What Prometheus may ask. `docs/operations.md` lists all of it; a test compares.
+
+use crate::carrier::Traffic;
+use crate::clock::ClusterClock;
+use crate::server::ServerGauges;
+use std::fmt::Write;
+
+/// A metric: its name, its type, and what it means.
+pub type Metric = (&'static str, &'static str, &'static str);
+
+/// All metrics of regions, with labels `generation` and `region`.
+pub const REGION_METRICS: &[Metric] = &[
+    ("auramesh_region_tick", "gauge", "Last completed tick"),
+    ("auramesh_region_ticks_total", "counter", "Ticks stepped"),
+    (
+        "auramesh_region_late_ticks_total",
+        "counter",
+        "Ticks stepped more than one step after they were due",
+    ),
+    (
+        "auramesh_region_tick_cpu_seconds_total",
+        "counter",
+        "CPU time of all ticks, messages included",
+    ),
+    (
+        "auramesh_region_tick_cpu_seconds_max",
+        "gauge",
+        "CPU time of the longest tick",
+    ),
+    ("auramesh_region_bodies", "gauge", "Bodies owned"),
+    (
+        "auramesh_region_auras",
+        "gauge",
+        "Auras of other regions' bodies",
+    ),
+    (
+        "auramesh_region_arrivals_total",
+        "counter",
+        "Bodies that came from other regions",
+    ),
+    (
+        "auramesh_region_departures_total",
+        "counter",
+        "Bodies that went to other regions",
+    ),
+    (
+        "auramesh_region_speed_exceeded_total",
+        "counter",
+        "Times the speed tolerance was exceeded",
+    ),
+    (
+        "auramesh_region_latency_exceeded_total",
+        "counter",
+        "Times the latency tolerance was exceeded",
+    ),
+    (
+        "auramesh_region_frame_exceeded_total",
+        "counter",
+        "Times the frame tolerance was exceeded",
+    ),
+    (
+        "auramesh_region_refused_offers_total",
+        "counter",
+        "Handovers that could not be carried out",
+    ),
+    (
+        "auramesh_region_failures_total",
+        "counter",
+        "Messages that could not be read or sent",
+    ),
+    (
+        "auramesh_region_snapshot_bytes",
+        "gauge",
+        "Size of the last snapshot",
+    ),
+    (
+        "auramesh_region_snapshot_tick",
+        "gauge",
+        "Tick of the newest snapshot that is safe with the standby",
+    ),
+];
+
+/// All metrics of processes.
+pub const PROCESS_METRICS: &[Metric] = &[
+    (
+        "auramesh_datagrams_sent_total",
+        "counter",
+        "Datagrams sent to other processes",
+    ),
+    (
+        "auramesh_datagrams_received_total",
+        "counter",
+        "Datagrams received from other processes",
+    ),
+    (
+        "auramesh_datagrams_refused_total",
+        "counter",
+        "Datagrams dropped: damaged, not authentic, or for nobody here",
+    ),
+    (
+        "auramesh_bytes_sent_total",
+        "counter",
+        "Bytes sent to other processes",
+    ),
+    (
+        "auramesh_bytes_received_total",
+        "counter",
+        "Bytes received from other processes",
+    ),
+    (
+        "auramesh_clock_bound_seconds",
+        "gauge",
+        "How far this process's clock may be off; absent until known",
+    ),
+    (
+        "auramesh_standby_bytes",
+        "gauge",
+        "Snapshots kept for other servers",
+    ),
+];
+
+fn head(out: &mut String, (name, kind, help): &Metric) {
+    let _ = writeln!(out, "# HELP {name} {help}.\n# TYPE {name} {kind}");
+}
+
+/// What a process without regions can say.
+pub fn of_process(traffic: Traffic, clock: &ClusterClock, standby_bytes: usize) -> String {
+    let bound = clock.bound().map(|bound| bound.as_secs());
+    let values = [
+        Some(traffic.sent as f64),
+        Some(traffic.received as f64),
+        Some(traffic.refused as f64),
+        Some(traffic.sent_bytes as f64),
+        Some(traffic.received_bytes as f64),
+        bound,
+        Some(standby_bytes as f64),
+    ];
+    let mut out = String::new();
+    for (metric, value) in PROCESS_METRICS.iter().zip(values) {
+        head(&mut out, metric);
+        if let Some(value) = value {
+            let _ = writeln!(out, "{} {value}", metric.0);
+        }
+    }
+    out
+}
+
+/// What a region server can say of its regions.
+pub fn of_regions(gauges: &ServerGauges) -> String {
+    let regions = gauges.regions();
+    let mut out = String::new();
+    for (index, metric) in REGION_METRICS.iter().enumerate() {
+        head(&mut out, metric);
+        for (place, _, gauges) in &regions {
+            let values = [
+                gauges.tick.0 as f64,
+                gauges.ticks as f64,
+                gauges.late_ticks as f64,
+                gauges.cpu_secs,
+                gauges.longest_tick_secs,
+                f64::from(gauges.bodies),
+                f64::from(gauges.auras),
+                gauges.arrived as f64,
+                gauges.departed as f64,
+                gauges.exceeded[0] as f64,
+                gauges.exceeded[1] as f64,
+                gauges.exceeded[2] as f64,
+                gauges.refused as f64,
+                gauges.failures as f64,
+                gauges.snapshot_bytes as f64,
+                gauges.kept.map_or(0.0, |(_, tick)| tick.0 as f64),
+            ];
+            let (generation, region) = (place.generation.0, place.region.0);
+            let _ = writeln!(
+                out,
+                "{}{{generation=\"{generation}\",region=\"{region}\"}} {}",
+                metric.0, values[index]
+            );
+        }
+    }
+    out
+}
