@@ -41,6 +41,9 @@ pub enum Subcommand {
     /// Runs a scene under virtual time on simulated servers, watched by checkers.
     #[command(after_help = sim_help())]
     Sim(Box<SimArgs>),
+    /// A whole cluster on this machine: region servers, coordinator and gateway; prints its URL, ends with Ctrl-C.
+    #[command(after_help = demo_help())]
+    Demo(DemoArgs),
     /// Runs a scene in real time on region servers that are processes of this machine, watched by the same checkers.
     #[command(after_help = run_help())]
     Run(RunArgs),
@@ -48,6 +51,8 @@ pub enum Subcommand {
     Coordinator(CoordinatorArgs),
     /// A region server: simulates the regions it is given.
     Server(ServerArgs),
+    /// A gateway: what players and viewers connect to.
+    Gateway(GatewayArgs),
     /// Who is in a cluster, and who has which region.
     Status(StatusArgs),
     /// Reads a scene and says what is in it, or everything that is wrong with it and where.
@@ -245,6 +250,37 @@ pub struct ServerArgs {
     pub cluster: ClusterArgs,
 }
 
+/// What a gateway is told.
+#[derive(Debug, Args)]
+pub struct GatewayArgs {
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+
+    /// Where clients connect [default: 127.0.0.1:8080].
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<SocketAddr>,
+
+    /// Who may do what: a file with a line `token role [name]` each; roles: view, play, admin [default: everyone everything, and only on loopback].
+    #[arg(long, value_name = "FILE")]
+    pub tokens_file: Option<PathBuf>,
+}
+
+/// What a demonstration is told.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// A scene file, or the name of a built-in scene (listed below).
+    #[arg(default_value = "corner-stacks")]
+    pub scene: String,
+
+    /// How many regions, each on a server process of its own.
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub servers: usize,
+
+    /// Where the gateway listens, on this machine only; 0: any port that is free.
+    #[arg(long, value_name = "P", default_value_t = 8080)]
+    pub port: u16,
+}
+
 /// Whose status.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
@@ -382,6 +418,15 @@ Examples:
   auramesh sim ragdolls --net latency_ms=1.5,jitter_ms=0.5,loss=0.02 --unaligned --json
   auramesh sim orbit --faults crash=1@3.5+0.8,cut=0-2@6+1 --seconds 10
   auramesh sim --soak 200 --seed 1                                    200 random runs; all must be clean";
+    format!("{examples}\n\n{}", scene_list())
+}
+
+fn demo_help() -> String {
+    let examples = "\
+Examples:
+  auramesh demo
+  auramesh demo columns --servers 9 --port 0
+Kill one of its region servers with `kill -9` and see what happens.";
     format!("{examples}\n\n{}", scene_list())
 }
 

@@ -275,7 +275,7 @@ pub fn ended(result: Result<(), String>) -> Status {
 }
 
 /// Becomes true when the process shall end: SIGTERM, Ctrl-C, or the end of its parent.
-fn stop_signal(with_parent: bool) -> watch::Receiver<bool> {
+pub fn stop_signal(with_parent: bool) -> watch::Receiver<bool> {
     let (sender, receiver) = watch::channel(false);
     tokio::spawn(async move {
         tokio::select! {

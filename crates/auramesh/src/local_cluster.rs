@@ -27,6 +27,8 @@ pub struct LocalCluster {
     coordinator: JoinHandle<()>,
     /// Whoever drops these kills the processes: nothing is left behind.
     servers: Vec<Child>,
+    /// How many were ever started.
+    started: u32,
 }
 
 impl LocalCluster {
@@ -67,6 +69,7 @@ impl LocalCluster {
             stop,
             coordinator,
             servers: Vec::new(),
+            started: 0,
         };
         for _ in 0..servers {
             cluster.start_server()?;
@@ -82,7 +85,7 @@ impl LocalCluster {
         let child = Command::new(program)
             .args(["server", "--with-parent", "--cluster", NAME])
             .args(["--control", &self.control.to_string()])
-            .args(["--name", &format!("server-{}", self.servers.len())])
+            .args(["--name", &format!("server-{}", self.started)])
             .env(KEY_VARIABLE, &self.secret)
             .env(LOG_VARIABLE, log)
             .stdin(Stdio::piped())
@@ -91,6 +94,29 @@ impl LocalCluster {
             .spawn();
         let child = child.map_err(|error| format!("cannot start a region server: {error}"))?;
         self.servers.push(child);
+        self.started += 1;
+        Ok(())
+    }
+
+    /// The servers' process numbers.
+    pub fn process_ids(&self) -> String {
+        let ids: Vec<String> = self
+            .servers
+            .iter()
+            .filter_map(|server| Some(server.id()?.to_string()))
+            .collect();
+        ids.join(", ")
+    }
+
+    /// Starts a new server for each one that has died.
+    pub fn replace_dead(&mut self) -> Result<(), String> {
+        let before = self.servers.len();
+        self.servers
+            .retain_mut(|server| matches!(server.try_wait(), Ok(None)));
+        for _ in self.servers.len()..before {
+            self.start_server()?;
+            tracing::warn!("a region server has died; started another one");
+        }
         Ok(())
     }
 

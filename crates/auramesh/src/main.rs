@@ -7,7 +7,9 @@ mod check;
 mod cluster_process;
 mod commit;
 mod coordinator;
+mod demo;
 mod experiment;
+mod gateway;
 mod local_cluster;
 mod output;
 mod progress;
@@ -32,6 +34,8 @@ fn main() -> ExitCode {
         Subcommand::Run(args) => run::run(&args),
         Subcommand::Coordinator(args) => coordinator::run(args),
         Subcommand::Server(args) => server::run(args),
+        Subcommand::Demo(args) => demo::run(&args),
+        Subcommand::Gateway(args) => gateway::run(args),
         Subcommand::Status(args) => status::run(args),
         Subcommand::Check(args) => check::run(&args),
         Subcommand::Experiment(ExperimentArgs::List(args)) => experiment::list(&args),

@@ -3,6 +3,7 @@
 //! A mistake names the line, the key and what is allowed. Secrets are not written here but in files of their own, or in the environment.
 
 use crate::coordinator::PlannerSettings;
+use crate::gateway::{ClientLimits, GatewaySettings};
 use crate::server::HostSettings;
 use domain::SimTime;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
 
+/// Where clients connect unless told otherwise.
+pub const DEFAULT_LISTEN: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
 /// The largest config file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
@@ -61,6 +65,8 @@ pub struct Config {
     pub coordinator: CoordinatorConfig,
     /// For region servers.
     pub server: ServerConfig,
+    /// For gateways.
+    pub gateway: GatewayConfig,
 }
 
 /// How etcd is reached.
@@ -135,6 +141,34 @@ pub struct ServerConfig {
     pub away_ms: Option<u64>,
 }
 
+/// What only gateways need.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GatewayConfig {
+    /// Where clients connect (default `127.0.0.1:8080`).
+    pub listen: Option<SocketAddr>,
+    /// The viewer's files.
+    pub files: Option<PathBuf>,
+    /// Who may do what: a line `token role [name]` each, roles `view`, `play` and `admin` (default: everyone everything, and only on loopback).
+    pub tokens_file: Option<PathBuf>,
+    /// May players push and remove what they have not spawned (default false)?
+    pub open_play: Option<bool>,
+    /// Pages from here may connect, besides those the gateway itself serves: `https://example.org`.
+    pub origins: Vec<String>,
+    /// The world is cut into so many cells along each side, of which clients get those they see (default 5).
+    pub cells: Option<u16>,
+    /// Most connections (default 1024).
+    pub connections: Option<usize>,
+    /// Most connections from one address (default 256).
+    pub connections_per_address: Option<usize>,
+    /// Most messages of a client per second (default 60).
+    pub messages_per_sec: Option<f64>,
+    /// Most bytes of a client per second (default 524288).
+    pub bytes_per_sec: Option<f64>,
+    /// Most bodies that one player may have in the world (default 500).
+    pub bodies_per_player: Option<usize>,
+}
+
 impl Config {
     /// Reads a file.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
@@ -175,6 +209,34 @@ impl CoordinatorConfig {
             grace: ms(self.grace_ms, defaults.grace),
             lag: ms(self.lag_ms, defaults.lag),
             balance: self.balance.unwrap_or(defaults.balance),
+        }
+    }
+}
+
+impl GatewayConfig {
+    /// How the gateway is set up. `feed_ticks`: as the servers have it.
+    pub fn settings(&self, feed_ticks: u64) -> GatewaySettings {
+        let listen = self.listen.unwrap_or(DEFAULT_LISTEN);
+        let defaults = GatewaySettings::new(listen);
+        let limits = defaults.limits;
+        GatewaySettings {
+            files: self.files.clone(),
+            tokens: self.tokens_file.clone(),
+            open_play: self.open_play.unwrap_or(defaults.open_play),
+            origins: self.origins.clone(),
+            feed_ticks,
+            cells: self.cells.unwrap_or(defaults.cells),
+            limits: ClientLimits {
+                connections: self.connections.unwrap_or(limits.connections),
+                connections_per_address: self
+                    .connections_per_address
+                    .unwrap_or(limits.connections_per_address),
+                messages_per_sec: self.messages_per_sec.unwrap_or(limits.messages_per_sec),
+                bytes_per_sec: self.bytes_per_sec.unwrap_or(limits.bytes_per_sec),
+                bodies_per_player: self.bodies_per_player.unwrap_or(limits.bodies_per_player),
+                ..limits
+            },
+            ..defaults
         }
     }
 }

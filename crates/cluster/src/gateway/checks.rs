@@ -12,6 +12,8 @@ const OUTSIDE_M: f64 = 100.0;
 const HIGHEST_M: f64 = 10_000.0;
 /// rad/s.
 const FASTEST_SPIN: f32 = 100.0;
+/// How far a shape may reach about which is asked, metres.
+const LARGEST_PROBE_M: f32 = 50.0;
 /// N·s.
 const HARDEST_PUSH: f32 = 1e7;
 /// kg/m³: osmium and then some; a heavier body would push everything else through the floor.
@@ -44,7 +46,7 @@ impl Bounds<'_> {
 
     pub fn scenery(&self, piece: &StaticPiece) -> Checked {
         self.place(piece.position)?;
-        ensure(elements(&piece.shape) <= self.limits.shape_elements, "its shape has too many points")?;
+        self.elements(&piece.shape)?;
         piece
             .shape
             .check_for_static()
@@ -89,10 +91,22 @@ impl Bounds<'_> {
         ensure(inside, "that is outside the world")
     }
 
-    /// For bodies and queries.
-    pub fn shape(&self, shape: &Shape) -> Checked {
+    /// For questions.
+    pub fn probe(&self, shape: &Shape) -> Checked {
+        self.elements(shape)?;
+        let fits = shape.bounding_radius() <= LARGEST_PROBE_M;
+        ensure(fits, format!("it may reach {LARGEST_PROBE_M} m from its middle"))?;
+        shape.check_for_body().map_err(|error| error.to_string())
+    }
+
+    fn elements(&self, shape: &Shape) -> Checked {
         let most = self.limits.shape_elements;
-        ensure(elements(shape) <= most, format!("a shape may have {most} points or triangles"))?;
+        ensure(elements(shape) <= most, format!("a shape may have {most} points or triangles"))
+    }
+
+    /// For bodies.
+    fn shape(&self, shape: &Shape) -> Checked {
+        self.elements(shape)?;
         let radius = self.limits.body_radius_m;
         let fits = shape.bounding_radius() <= radius;
         ensure(fits, format!("a body may reach {radius} m from its middle"))

@@ -53,11 +53,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use thiserror::Error;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{mpsc, watch};
 
 /// What clients ask waits for the hub; more must wait with them.
 const REQUESTS: usize = 1024;
+/// Bytes that the operating system keeps for a client that does not read: a second of a busy world.
+const SEND_BUFFER: u32 = 256 * 1024;
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
 /// How often the coordinator is asked for the time.
 const BEAT: Duration = Duration::from_millis(250);
 
@@ -87,7 +91,7 @@ impl Gateway {
         let bind = settings.bind;
         let tokens = Tokens::load(settings.tokens.as_deref(), bind)?;
         let failed = |error| GatewayError::Listen(bind, error);
-        let listener = TcpListener::bind(bind).await.map_err(failed)?;
+        let listener = listen(bind).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         if !tokens.are_needed() {
             tracing::warn!(%address, "no tokens: everyone on this machine may do everything");
@@ -188,6 +192,19 @@ impl Gateway {
             membership.leave().await;
         }
     }
+}
+
+/// The operating system keeps little for each client: what waits is to wait here, where it is counted.
+fn listen(bind: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match bind {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    socket.set_reuseaddr(true)?;
+    // Those who connect inherit it.
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(bind)?;
+    socket.listen(BACKLOG)
 }
 
 fn hear_pulse(clock: &ClusterClock, datagram: &Datagram) {

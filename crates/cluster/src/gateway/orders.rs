@@ -134,8 +134,7 @@ impl Hub {
                 rotation,
             } => {
                 check(bounds.place(position))?;
-                check(bounds.shape(&shape))?;
-                check(shape.check_for_body().map_err(|error| error.to_string()))?;
+                check(bounds.probe(&shape))?;
                 let radius = f64::from(shape.bounding_radius()) + MARGIN_M;
                 let touches = |at: DVec3, size: f64| at.distance(position) <= radius + size;
                 let regions = self.regions_near(position, touches);

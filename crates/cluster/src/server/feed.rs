@@ -13,6 +13,8 @@ pub struct FeedBuilder {
     contacts: Vec<(BodyId, f32)>,
     /// Awake at the last feed.
     awake: FxHashSet<BodyId>,
+    /// The next feed tells everything.
+    anew: bool,
 }
 
 /// Contacts slower than this are not worth showing, m/s.
@@ -42,6 +44,8 @@ impl FeedBuilder {
                     self.contacts.push((contact.a, contact.relative_speed));
                 }
             }
+            // What has a newer owner was dropped without a word.
+            RegionEvent::Recovered { .. } => self.anew = true,
             _ => {}
         }
     }
@@ -72,8 +76,14 @@ impl FeedBuilder {
         let mut ids = std::mem::take(&mut self.entered);
         ids.sort_unstable();
         ids.dedup();
+        let whole = std::mem::take(&mut self.anew);
+        if whole {
+            ids = region.world().ids().collect();
+            self.awake.clear();
+        }
         let mut feed = Feed {
             tick: region.tick(),
+            whole,
             kept,
             left: std::mem::take(&mut self.left),
             entered: entered(region, &ids),

@@ -1,0 +1,433 @@
+//! A scene driven over a WebSocket.
+
+use crate::options::Options;
+use crate::scene::{Event, Scene, SceneError, Traffic};
+use client_protocol::{
+    Answer, Area, Command, Goodbye, Hello, Hit, Injection, MAX_GATEWAY_MESSAGE, Malformed,
+    RegionPlan, SUBPROTOCOL, SceneChoice, Spawn, ToClient, ToGateway, VERSION,
+};
+use domain::{BodyId, Shape, SimTime};
+use futures_util::{SinkExt, StreamExt};
+use glam::{DVec3, Quat, Vec3};
+use reckoning::stream::Shown;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot};
+use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{self, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+/// How often the gateway is asked for the time, at first and later.
+const FIRST_PINGS: (u32, Duration) = (5, Duration::from_millis(100));
+const PINGS: Duration = Duration::from_secs(2);
+/// Events that nobody has asked for; more are dropped.
+const MOST_EVENTS: usize = 65_536;
+const MOST_WISHES: usize = 256;
+
+/// Why something did not work.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// The address is none.
+    #[error("'{0}' is no address: ws://HOST:PORT/ws")]
+    BadUrl(String),
+    /// The network, or the gateway's refusal.
+    #[error("cannot connect: {0}")]
+    Connection(#[from] Box<tungstenite::Error>),
+    /// The gateway has ended the connection.
+    #[error("the gateway says goodbye ({reason:?}): {text}")]
+    Goodbye {
+        /// Why.
+        reason: Goodbye,
+        /// In words.
+        text: String,
+    },
+    /// The connection is gone.
+    #[error("the connection has ended")]
+    Closed,
+    /// The gateway says something that makes no sense.
+    #[error("not understood: {0}")]
+    Malformed(#[from] Malformed),
+    /// The same.
+    #[error(transparent)]
+    Scene(#[from] SceneError),
+    /// No answer came.
+    #[error("no answer in time")]
+    NoAnswer,
+    /// It cannot be done.
+    #[error("refused: {0}")]
+    Refused(String),
+    /// You may not.
+    #[error("forbidden: {0}")]
+    Forbidden(String),
+    /// There is no such body.
+    #[error("there is no such body")]
+    NotFound,
+    /// An answer to another question.
+    #[error("an answer that does not fit: {0:?}")]
+    Unfitting(Answer),
+}
+
+enum Wish {
+    Watch(Area),
+    Command(Command, oneshot::Sender<Answer>),
+    /// Bytes as they are: what a hostile client would send.
+    Raw(Vec<u8>),
+}
+
+struct Shared {
+    scene: Mutex<Scene>,
+    start: Instant,
+    end: Mutex<Option<ClientError>>,
+}
+
+impl Shared {
+    fn local(&self) -> SimTime {
+        SimTime(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    fn scene(&self) -> MutexGuard<'_, Scene> {
+        lock(&self.scene)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poison| poison.into_inner())
+}
+
+/// A connected client. Dropping it ends the connection.
+pub struct Client {
+    shared: Arc<Shared>,
+    wishes: mpsc::Sender<Wish>,
+    events: mpsc::Receiver<Event>,
+    patience: Duration,
+}
+
+type Socket = WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>;
+
+impl Client {
+    /// Connects and waits until the gateway has let us in.
+    pub async fn connect(url: &str, options: Options) -> Result<Self, ClientError> {
+        let uri = url
+            .parse()
+            .map_err(|_| ClientError::BadUrl(url.to_owned()))?;
+        let request = ClientRequestBuilder::new(uri).with_sub_protocol(SUBPROTOCOL);
+        let config = WebSocketConfig::default()
+            .max_message_size(Some(MAX_GATEWAY_MESSAGE))
+            .max_frame_size(Some(MAX_GATEWAY_MESSAGE));
+        let connecting =
+            tokio_tungstenite::connect_async_with_config(request, Some(config), true);
+        let connected = tokio::time::timeout(options.patience, connecting).await;
+        let (socket, _) = connected
+            .map_err(|_| ClientError::NoAnswer)?
+            .map_err(Box::new)?;
+        let shared = Arc::new(Shared {
+            scene: Mutex::new(Scene::new(options.poses)),
+            start: Instant::now(),
+            end: Mutex::new(None),
+        });
+        let hello = ToGateway::Hello(Hello {
+            version: VERSION,
+            token: options.token,
+            area: options.area,
+            rate: options.rate,
+        });
+        let (wishes, wanted) = mpsc::channel(MOST_WISHES);
+        let (told, events) = mpsc::channel(MOST_EVENTS);
+        let (welcomed, welcome) = oneshot::channel();
+        let driver = Driver {
+            shared: Arc::clone(&shared),
+            socket,
+            wanted,
+            told,
+            welcomed: Some(welcomed),
+            answers: BTreeMap::new(),
+            next_command: 0,
+        };
+        tokio::spawn(driver.run(hello));
+        let client = Self {
+            shared,
+            wishes,
+            events,
+            patience: options.patience,
+        };
+        match tokio::time::timeout(options.patience, welcome).await {
+            Ok(Ok(())) => Ok(client),
+            Ok(Err(_)) => Err(client.end()),
+            Err(_) => Err(ClientError::NoAnswer),
+        }
+    }
+
+    /// Why the connection has ended.
+    fn end(&self) -> ClientError {
+        lock(&self.shared.end).take().unwrap_or(ClientError::Closed)
+    }
+
+    /// Has the connection ended?
+    pub fn is_closed(&self) -> bool {
+        self.wishes.is_closed()
+    }
+
+    /// Looks at everything that is known.
+    pub fn look<R>(&self, look: impl FnOnce(&Scene) -> R) -> R {
+        look(&self.shared.scene())
+    }
+
+    /// The client's own clock.
+    pub fn local(&self) -> SimTime {
+        self.shared.local()
+    }
+
+    /// Where all bodies in sight are to be shown now.
+    pub fn bodies(&self) -> Vec<(BodyId, Shown)> {
+        let scene = self.shared.scene();
+        let frame = scene.shown_frame(self.shared.local());
+        scene.poses(frame).collect()
+    }
+
+    /// What has come so far.
+    pub fn traffic(&self) -> Traffic {
+        self.shared.scene().traffic()
+    }
+
+    /// What happens next; `None`: the connection has ended.
+    pub async fn next_event(&mut self) -> Option<Event> {
+        self.events.recv().await
+    }
+
+    /// What has happened, without waiting.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::iter::from_fn(|| self.events.try_recv().ok()).collect()
+    }
+
+    /// Wants to see another part of the world.
+    pub async fn subscribe(&self, area: Area) -> Result<(), ClientError> {
+        self.wish(Wish::Watch(area)).await
+    }
+
+    /// Sends bytes as they are. For tests of gateways.
+    pub async fn send_raw(&self, bytes: Vec<u8>) -> Result<(), ClientError> {
+        self.wish(Wish::Raw(bytes)).await
+    }
+
+    async fn wish(&self, wish: Wish) -> Result<(), ClientError> {
+        let sent = self.wishes.send(wish).await;
+        sent.map_err(|_| self.end())
+    }
+
+    /// Commands or asks something, and waits for the answer.
+    pub async fn command(&self, command: Command) -> Result<Answer, ClientError> {
+        let (sender, answer) = oneshot::channel();
+        self.wish(Wish::Command(command, sender)).await?;
+        match tokio::time::timeout(self.patience, answer).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(_)) => Err(self.end()),
+            Err(_) => Err(ClientError::NoAnswer),
+        }
+    }
+
+    async fn done(&self, command: Command) -> Result<u64, ClientError> {
+        match self.command(command).await? {
+            Answer::Done { about, .. } => Ok(about),
+            other => Err(refusal(other)),
+        }
+    }
+
+    /// Creates a body.
+    pub async fn spawn(&self, spawn: Spawn) -> Result<BodyId, ClientError> {
+        let command = Command::Spawn(Box::new(spawn));
+        self.done(command).await.map(BodyId)
+    }
+
+    /// Pushes a body at its centre of mass, N·s.
+    pub async fn impulse(&self, body: BodyId, impulse: Vec3) -> Result<(), ClientError> {
+        let at = None;
+        let command = Command::Impulse { body, impulse, at };
+        self.done(command).await.map(drop)
+    }
+
+    /// Gives a body another velocity, m/s.
+    pub async fn set_velocity(&self, body: BodyId, velocity: Vec3) -> Result<(), ClientError> {
+        let command = Command::Velocity { body, velocity };
+        self.done(command).await.map(drop)
+    }
+
+    /// Removes a body.
+    pub async fn remove(&self, body: BodyId) -> Result<(), ClientError> {
+        self.done(Command::Remove { body }).await.map(drop)
+    }
+
+    /// The same scene from its beginning; returns the new world's number.
+    pub async fn reset(&self) -> Result<u32, ClientError> {
+        self.done(Command::Reset).await.map(|about| about as u32)
+    }
+
+    /// Another scene.
+    pub async fn switch_scene(&self, scene: SceneChoice) -> Result<u32, ClientError> {
+        let command = Command::SwitchScene(scene);
+        self.done(command).await.map(|about| about as u32)
+    }
+
+    /// The same scene, cut into other regions.
+    pub async fn define_regions(&self, plan: RegionPlan) -> Result<u32, ClientError> {
+        let command = Command::DefineRegions(plan);
+        self.done(command).await.map(|about| about as u32)
+    }
+
+    /// Bodies that appear in a volume for a while.
+    pub async fn inject(&self, injection: Injection) -> Result<(), ClientError> {
+        let command = Command::Inject(Box::new(injection));
+        self.done(command).await.map(drop)
+    }
+
+    /// What does a ray hit first?
+    pub async fn ray(
+        &self,
+        origin: DVec3,
+        direction: Vec3,
+        reach: f32,
+    ) -> Result<Option<Hit>, ClientError> {
+        let command = Command::Ray {
+            origin,
+            direction,
+            reach,
+        };
+        match self.command(command).await? {
+            Answer::Hit(hit) => Ok(hit),
+            other => Err(refusal(other)),
+        }
+    }
+
+    /// Which bodies touch this shape?
+    pub async fn overlap(
+        &self,
+        shape: Shape,
+        position: DVec3,
+        rotation: Quat,
+    ) -> Result<Vec<BodyId>, ClientError> {
+        let command = Command::Overlap {
+            shape,
+            position,
+            rotation,
+        };
+        match self.command(command).await? {
+            Answer::Touching(bodies) => Ok(bodies),
+            other => Err(refusal(other)),
+        }
+    }
+}
+
+fn refusal(answer: Answer) -> ClientError {
+    match answer {
+        Answer::Refused(why) => ClientError::Refused(why),
+        Answer::Forbidden(why) => ClientError::Forbidden(why),
+        Answer::NotFound => ClientError::NotFound,
+        Answer::NoAnswer => ClientError::NoAnswer,
+        other => ClientError::Unfitting(other),
+    }
+}
+
+/// The task behind a client.
+struct Driver {
+    shared: Arc<Shared>,
+    socket: Socket,
+    wanted: mpsc::Receiver<Wish>,
+    told: mpsc::Sender<Event>,
+    welcomed: Option<oneshot::Sender<()>>,
+    answers: BTreeMap<u32, oneshot::Sender<Answer>>,
+    next_command: u32,
+}
+
+impl Driver {
+    async fn run(mut self, hello: ToGateway) {
+        let ended = self.drive(hello).await;
+        let end = ended.err().unwrap_or(ClientError::Closed);
+        lock(&self.shared.end).get_or_insert(end);
+        let _ = self.socket.close(None).await;
+    }
+
+    async fn drive(&mut self, hello: ToGateway) -> Result<(), ClientError> {
+        self.send(hello.encode()).await?;
+        let mut pings = 0;
+        let ping = tokio::time::sleep(Duration::ZERO);
+        tokio::pin!(ping);
+        loop {
+            tokio::select! {
+                message = self.socket.next() => {
+                    let Some(message) = message else {
+                        return Ok(());
+                    };
+                    self.handle(message.map_err(Box::new)?)?;
+                }
+                wish = self.wanted.recv() => {
+                    let Some(wish) = wish else {
+                        return Ok(());
+                    };
+                    self.fulfil(wish).await?;
+                }
+                () = &mut ping => {
+                    let sent = self.shared.local();
+                    self.send(ToGateway::Ping { sent }.encode()).await?;
+                    pings += 1;
+                    let wait = if pings < FIRST_PINGS.0 { FIRST_PINGS.1 } else { PINGS };
+                    ping.as_mut().reset(tokio::time::Instant::now() + wait);
+                }
+            }
+        }
+    }
+
+    async fn send(&mut self, bytes: Vec<u8>) -> Result<(), ClientError> {
+        let sent = self.socket.send(Message::Binary(bytes.into())).await;
+        Ok(sent.map_err(Box::new)?)
+    }
+
+    async fn fulfil(&mut self, wish: Wish) -> Result<(), ClientError> {
+        let bytes = match wish {
+            Wish::Watch(area) => ToGateway::Watch(area).encode(),
+            Wish::Raw(bytes) => bytes,
+            Wish::Command(command, answer) => {
+                self.next_command += 1;
+                let id = self.next_command;
+                self.answers.insert(id, answer);
+                ToGateway::Command { id, command }.encode()
+            }
+        };
+        self.send(bytes).await
+    }
+
+    fn handle(&mut self, message: Message) -> Result<(), ClientError> {
+        let Message::Binary(bytes) = message else {
+            return Ok(());
+        };
+        let message = ToClient::decode(&bytes)?;
+        let local = self.shared.local();
+        let events = {
+            let mut scene = self.shared.scene();
+            scene.handle_message(local, bytes.len(), &message)?;
+            scene.take_events()
+        };
+        for event in events {
+            // Whoever does not ask for events misses them.
+            let _ = self.told.try_send(event);
+        }
+        match message {
+            ToClient::Welcome(_) => {
+                if let Some(welcomed) = self.welcomed.take() {
+                    let _ = welcomed.send(());
+                }
+            }
+            ToClient::Answer { id, answer } => {
+                if let Some(waiting) = self.answers.remove(&id) {
+                    let _ = waiting.send(answer);
+                }
+            }
+            ToClient::Goodbye { reason, text } => {
+                return Err(ClientError::Goodbye { reason, text });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

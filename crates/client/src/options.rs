@@ -1,0 +1,32 @@
+//! How a client connects.
+
+use client_protocol::Area;
+use std::time::Duration;
+
+/// How a client connects.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Its secret; empty where none is needed.
+    pub token: String,
+    /// What it wants to see (default everything).
+    pub area: Area,
+    /// Messages with updates per second it wants; 0 (the default): as many as there are.
+    pub rate: u8,
+    /// Follow the bodies' paths (default yes)? Without, bodies come and go but have no poses: for load tests, where hundreds of
+    /// clients share a machine.
+    pub poses: bool,
+    /// How long to wait for an answer (default 10 s).
+    pub patience: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            token: String::new(),
+            area: Area::Everything,
+            rate: 0,
+            poses: true,
+            patience: Duration::from_secs(10),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! A live cluster with a gateway in one process, for load tests with the client's bots.
+//!
+//! ```text
+//! cargo run --release -p auramesh-cluster --example gateway_load -- SCENE SERVERS SECONDS [PORT]
+//! cargo run --release -p auramesh-client --example bots -- ws://127.0.0.1:8090/ws 200 20
+//! ```
+
+use cluster::carrier::ClusterKey;
+use cluster::coordinator::{Coordinator, PlannerSettings};
+use cluster::gateway::{Gateway, GatewaySettings};
+use cluster::node::{Connection, Node};
+use cluster::schema::{Role, WorldOptions, WorldSpec};
+use cluster::server::{HostSettings, Server, ServerGauges};
+use cluster::store::{Embedded, Store};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("threads");
+    runtime.block_on(run());
+}
+
+async fn run() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [scene, servers, secs, rest @ ..] = &arguments[..] else {
+        eprintln!("usage: gateway_load SCENE SERVERS SECONDS [PORT]");
+        std::process::exit(2);
+    };
+    let text = match scenes::builtin::text(scene) {
+        Some(text) => text.to_owned(),
+        None => std::fs::read_to_string(scene).expect("a scene's name or file"),
+    };
+    let servers: usize = servers.parse().expect("a number of servers");
+    let secs: u64 = secs.parse().expect("a number of seconds");
+    let port = rest.first().map_or("8090", String::as_str);
+    let options = WorldOptions {
+        regions: Some(servers),
+        ..WorldOptions::default()
+    };
+    let world = WorldSpec::new(&text, None, &options).expect("a sound scene");
+    let connection = Connection {
+        cluster: "load".to_owned(),
+        store: Arc::new(Embedded::in_memory()) as Arc<dyn Store>,
+        key: ClusterKey::none(),
+        bind: "127.0.0.1:0".parse().expect("an address"),
+        advertise: None,
+    };
+    let (stop, stopped) = watch::channel(false);
+    coordinate(&connection, world, stopped.clone()).await;
+    let mut gauges = Vec::new();
+    for n in 0..servers {
+        gauges.push(serve(&connection, &format!("s{n}"), stopped.clone()).await);
+    }
+    let bind = format!("127.0.0.1:{port}").parse().expect("a port");
+    let mut settings = GatewaySettings::new(bind);
+    settings.limits.connections_per_address = 1024;
+    let gateway = Gateway::bind(settings).await.expect("a free port");
+    println!("ws://{}/ws", gateway.address());
+    let counters = gateway.counters();
+    let url = Some(gateway.url());
+    let node = Node::join(&connection, Role::Gateway, "g", url).await;
+    let gateway = tokio::spawn(gateway.run(node.expect("joins"), stopped));
+    let mut before = Report::default();
+    for second in 1..=secs {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let now = Report::of(&counters, &gauges);
+        now.print(second, &before);
+        before = now;
+    }
+    stop.send_replace(true);
+    let _ = gateway.await;
+}
+
+async fn coordinate(connection: &Connection, world: WorldSpec, stop: watch::Receiver<bool>) {
+    let node = Node::join(connection, Role::Coordinator, "c", None).await;
+    let node = node.expect("joins");
+    let coordinator = Coordinator::new(
+        node.id,
+        node.clock,
+        node.carrier,
+        &node.switchboard,
+        PlannerSettings::default(),
+        Some(world),
+    );
+    tokio::spawn(coordinator.run(node.membership, stop));
+}
+
+async fn serve(connection: &Connection, name: &str, stop: watch::Receiver<bool>) -> ServerGauges {
+    let node = Node::join(connection, Role::Server, name, None).await;
+    let node = node.expect("joins");
+    let server = Server::new(
+        node.id,
+        node.clock,
+        node.carrier,
+        node.switchboard,
+        HostSettings::default(),
+    );
+    let server = server.expect("starts");
+    let gauges = server.gauges();
+    tokio::spawn(server.run(node.membership, stop));
+    gauges
+}
+
+#[derive(Default)]
+struct Report {
+    counters: Vec<(&'static str, u64)>,
+    ticks: u64,
+    late_ticks: u64,
+    server_cpu_secs: f64,
+    awake: u64,
+}
+
+impl Report {
+    fn of(counters: &cluster::gateway::Counters, servers: &[ServerGauges]) -> Self {
+        let counters = counters.all().into_iter();
+        let mut report = Self {
+            counters: counters.map(|(name, _, value)| (name, value)).collect(),
+            ..Self::default()
+        };
+        for (_, _, gauges) in servers.iter().flat_map(ServerGauges::regions) {
+            report.ticks += gauges.ticks;
+            report.late_ticks += gauges.late_ticks;
+            report.server_cpu_secs += gauges.cpu_secs;
+            report.awake += u64::from(gauges.awake);
+        }
+        report
+    }
+
+    fn get(&self, name: &str) -> u64 {
+        let found = self.counters.iter().find(|(other, _)| *other == name);
+        found.map_or(0, |(_, value)| *value)
+    }
+
+    fn print(&self, second: u64, before: &Self) {
+        let more = |name: &str| self.get(name) - before.get(name);
+        let ms = |name: &str| more(name) / 1000;
+        println!(
+            "{second:>3} s: clients {}, bodies {}, frames {} ({} late), gateway cpu {} ms (curves {}, cells {}, queues {}), \
+             {} messages, {} kB; servers: {} ticks, {} late, cpu {:.0} ms; skipped {}, sent away {}, clock ±{} µs",
+            self.get("sessions"),
+            self.get("bodies"),
+            more("frames"),
+            more("late_frames"),
+            ms("cpu_micros"),
+            ms("export_micros"),
+            ms("encode_micros"),
+            ms("send_micros"),
+            more("messages_to_clients"),
+            more("bytes_to_clients") / 1000,
+            self.ticks - before.ticks,
+            self.late_ticks - before.late_ticks,
+            (self.server_cpu_secs - before.server_cpu_secs) * 1e3,
+            self.get("skipped"),
+            self.get("too_slow"),
+            self.get("clock_bound_micros"),
+        );
+    }
+}
