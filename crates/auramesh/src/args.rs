@@ -161,6 +161,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub seconds: Option<f64>,
 
+    /// A bad network between the servers, made on purpose: as for `sim`, for example latency_ms=2,jitter_ms=1,loss=0.01 [default: the
+    /// machine's own].
+    #[arg(long, value_parser = network_text)]
+    pub net: Option<String>,
+
     /// Prints one JSON object on stdout, nothing else there.
     #[arg(long)]
     pub json: bool,
@@ -210,6 +215,10 @@ pub struct ClusterArgs {
     /// AURAMESH_CLUSTER_KEY; without either, only on loopback].
     #[arg(long, value_name = "FILE")]
     pub cluster_key_file: Option<PathBuf>,
+
+    /// Treat datagrams badly on purpose (see `run --net`).
+    #[arg(long, hide = true, value_parser = network)]
+    pub net: Option<NetworkConditions>,
 
     /// End when standard input ends: for processes that must not outlive the one that started them.
     #[arg(long, hide = true)]
@@ -394,6 +403,11 @@ fn network(text: &str) -> Result<NetworkConditions, String> {
         ),
         other => other.to_string(),
     })
+}
+
+/// Checked here, passed on as it was typed.
+fn network_text(text: &str) -> Result<String, String> {
+    network(text).map(|_| text.to_owned())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

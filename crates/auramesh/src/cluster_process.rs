@@ -2,13 +2,15 @@
 
 use crate::Status;
 use crate::args::ClusterArgs;
+use crate::bad_network::BadNetwork;
 use cluster::carrier::ClusterKey;
 use cluster::config::{Config, EtcdConfig, ZenohConfig};
-use cluster::node::{Connection, Network, Node};
+use cluster::node::{Before, Connection, Network, Node};
 use cluster::operations::{self, Operations};
 use cluster::schema::Role;
 use cluster::server::ServerGauges;
 use cluster::store::{Remote, Store};
+use simulator::network::NetworkConditions;
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -49,6 +51,7 @@ pub fn block_on<T>(task: impl Future<Output = T>) -> Result<T, String> {
 pub struct Settings {
     /// What the file says, with the flags put over it.
     pub config: Config,
+    net: Option<NetworkConditions>,
     with_parent: bool,
 }
 
@@ -84,6 +87,7 @@ impl Settings {
         let with_parent = args.with_parent;
         Ok(Self {
             config,
+            net: args.net,
             with_parent,
         })
     }
@@ -147,6 +151,9 @@ impl Settings {
             store,
             key,
             network,
+            before: self.net.map(|conditions| -> Before {
+                Arc::new(move |carrier| BadNetwork::before(carrier, conditions))
+            }),
         })
     }
 

@@ -39,7 +39,7 @@ async fn demo(args: &DemoArgs) -> Result<(), String> {
         .await
         .map_err(|error| format!("{error} (--port chooses another one, 0 any that is free)"))?;
     let mut stop = stop_signal(false);
-    let mut cluster = LocalCluster::start(world, servers).await?;
+    let mut cluster = LocalCluster::start(world, servers, None).await?;
     let url = gateway.url();
     let node = Node::join(
         cluster.connection(),

@@ -27,13 +27,19 @@ pub struct LocalCluster {
     coordinator: JoinHandle<()>,
     /// Whoever drops these kills the processes: nothing is left behind.
     servers: Vec<Child>,
+    /// How bad the network between the servers is.
+    net: Option<String>,
     /// How many were ever started.
     started: u32,
 }
 
 impl LocalCluster {
     /// Starts the control plane, a coordinator with this world, and so many servers.
-    pub async fn start(world: WorldSpec, servers: usize) -> Result<Self, String> {
+    pub async fn start(
+        world: WorldSpec,
+        servers: usize,
+        net: Option<&str>,
+    ) -> Result<Self, String> {
         // Strangers on this machine do not get in either.
         let secret = format!("{}{}", NodeId::draw(), NodeId::draw());
         let key = ClusterKey::new(secret.as_bytes());
@@ -48,6 +54,7 @@ impl LocalCluster {
             store: Arc::new(store) as Arc<dyn Store>,
             key,
             network: Network::loopback(),
+            before: None,
         };
         let (stop, stopped) = watch::channel(false);
         let node = Node::join(&connection, Role::Coordinator, "coordinator", None)
@@ -68,6 +75,7 @@ impl LocalCluster {
             secret,
             stop,
             coordinator,
+            net: net.map(str::to_owned),
             servers: Vec::new(),
             started: 0,
         };
@@ -86,6 +94,7 @@ impl LocalCluster {
             .args(["server", "--with-parent", "--cluster", NAME])
             .args(["--control", &self.control.to_string()])
             .args(["--name", &format!("server-{}", self.started)])
+            .args(self.net.iter().flat_map(|net| ["--net", net]))
             .env(KEY_VARIABLE, &self.secret)
             .env(LOG_VARIABLE, log)
             .stdin(Stdio::piped())

@@ -3,6 +3,7 @@
 //! Exit status: 0 fine; 1 a checker or a claim failed; 2 bad input or usage, with the reason on stderr.
 
 mod args;
+mod bad_network;
 mod check;
 mod cluster_process;
 mod commit;

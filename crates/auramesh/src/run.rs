@@ -93,7 +93,7 @@ async fn live(args: &RunArgs) -> Result<Live, String> {
     let servers = world.map.len();
     world.min_servers = servers;
     let staging = Staging::new(&scene, world.map.clone(), world.boundary);
-    let cluster = LocalCluster::start(world.clone(), servers).await?;
+    let cluster = LocalCluster::start(world.clone(), servers, args.net.as_deref()).await?;
     let node = Node::join(cluster.connection(), Role::Observer, "run", None)
         .await
         .map_err(|error| format!("cannot watch: {error}"))?;

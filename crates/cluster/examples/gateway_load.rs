@@ -8,7 +8,7 @@
 use cluster::carrier::ClusterKey;
 use cluster::coordinator::{Coordinator, PlannerSettings};
 use cluster::gateway::{Gateway, GatewaySettings};
-use cluster::node::{Connection, Node};
+use cluster::node::{Connection, Network, Node};
 use cluster::schema::{Role, WorldOptions, WorldSpec};
 use cluster::server::{HostSettings, Server, ServerGauges};
 use cluster::store::{Embedded, Store};
@@ -47,8 +47,7 @@ async fn run() {
         cluster: "load".to_owned(),
         store: Arc::new(Embedded::in_memory()) as Arc<dyn Store>,
         key: ClusterKey::none(),
-        bind: "127.0.0.1:0".parse().expect("an address"),
-        advertise: None,
+        network: Network::loopback(),
     };
     let (stop, stopped) = watch::channel(false);
     coordinate(&connection, world, stopped.clone()).await;

@@ -22,7 +22,12 @@ pub struct Connection {
     pub key: ClusterKey,
     /// What carries datagrams.
     pub network: Network,
+    /// Something put in front of the carrier: a network that misbehaves on purpose.
+    pub before: Option<Before>,
 }
+
+/// Puts something in front of a carrier.
+pub type Before = Arc<dyn Fn(Arc<dyn Carrier>) -> Arc<dyn Carrier> + Send + Sync>;
 
 /// What carries datagrams.
 #[derive(Clone, Debug)]
@@ -94,6 +99,10 @@ impl Node {
         let id = NodeId::draw();
         let switchboard = Switchboard::default();
         let (carrier, address) = connection.network.open(&connection.key, &switchboard)?;
+        let carrier = match &connection.before {
+            Some(before) => before(carrier),
+            None => carrier,
+        };
         carrier.announce(id);
         let info = NodeInfo {
             node: id,

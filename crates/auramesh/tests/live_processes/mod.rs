@@ -86,6 +86,7 @@ impl Cluster {
             store: Arc::new(Remote::new(control, key.clone())),
             key,
             network: Network::loopback(),
+            before: None,
         };
         let options = WorldOptions {
             regions: Some(regions as usize),

@@ -118,9 +118,10 @@ impl LiveWorld {
         self.heard.insert(region, (feed.tick, now));
         self.contacts.extend(&feed.contacts);
         let newest = feed.tick.0 / self.feed_ticks;
-        let awaited = self.awaited.map(|(frame, _)| frame);
-        if self.frame.max(awaited).is_none_or(|known| newest > known) {
-            self.awaited = Some((newest, now));
+        if self.frame.is_none_or(|known| newest > known) {
+            // Whoever waits for a slow region has waited since the first news, not since the last.
+            let (frame, since) = self.awaited.unwrap_or((newest, now));
+            self.awaited = Some((frame.max(newest), since));
         }
     }
 

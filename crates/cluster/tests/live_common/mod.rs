@@ -52,6 +52,7 @@ impl Cluster {
             store: Arc::new(Embedded::in_memory()) as Arc<dyn Store>,
             key: ClusterKey::none(),
             network: Network::loopback(),
+            before: None,
         };
         Self {
             connection,

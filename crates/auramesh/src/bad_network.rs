@@ -1,0 +1,117 @@
+//! A carrier that loses, delays and doubles datagrams on purpose: the simulator's network between real processes.
+//!
+//! For machines whose kernel has no `netem`, and for everyone who wants to see what a bad network does to a live cluster.
+
+use channel::EndpointId;
+use cluster::carrier::{Carrier, Traffic};
+use cluster::names::NodeId;
+use domain::{RegionId, SimTime};
+use simulator::network::{Network, NetworkConditions};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+struct State {
+    network: Network,
+    /// The simulator's network knows its ends by small numbers.
+    numbers: HashMap<EndpointId, RegionId>,
+    ends: Vec<EndpointId>,
+}
+
+/// A carrier behind a bad network.
+pub struct BadNetwork {
+    inner: Arc<dyn Carrier>,
+    start: Instant,
+    state: Mutex<State>,
+    news: Condvar,
+}
+
+impl BadNetwork {
+    /// Puts the conditions in front of a carrier. Every process draws differently.
+    pub fn before(inner: Arc<dyn Carrier>, conditions: NetworkConditions) -> Arc<dyn Carrier> {
+        let seed = NodeId::draw().0;
+        let carrier = Arc::new(Self {
+            inner,
+            start: Instant::now(),
+            state: Mutex::new(State {
+                network: Network::new(seed, conditions),
+                numbers: HashMap::new(),
+                ends: Vec::new(),
+            }),
+            news: Condvar::new(),
+        });
+        let deliverer = Arc::clone(&carrier);
+        std::thread::Builder::new()
+            .name("bad network".to_owned())
+            .spawn(move || deliverer.deliver())
+            .expect("threads can be started");
+        carrier
+    }
+
+    fn now(&self) -> SimTime {
+        SimTime::from_secs(self.start.elapsed().as_secs_f64())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+    }
+
+    fn deliver(&self) {
+        let mut state = self.lock();
+        loop {
+            let now = self.now();
+            while let Some(datagram) = state.network.pop_arrival(now) {
+                let from = state.ends[datagram.from.0 as usize];
+                let to = state.ends[datagram.to.0 as usize];
+                self.inner.send(from, to, &datagram.bytes);
+            }
+            let next = state.network.next_arrival();
+            let wait = next.map_or(Duration::from_millis(100), |at| {
+                Duration::from_nanos(at.since(now).0)
+            });
+            let waited = self.news.wait_timeout(state, wait);
+            (state, _) = waited.unwrap_or_else(|poison| poison.into_inner());
+        }
+    }
+}
+
+impl State {
+    fn number(&mut self, end: EndpointId) -> RegionId {
+        let next = RegionId(self.ends.len() as u32);
+        let number = *self.numbers.entry(end).or_insert(next);
+        if number == next {
+            self.ends.push(end);
+        }
+        number
+    }
+}
+
+impl Carrier for BadNetwork {
+    fn send(&self, from: EndpointId, to: EndpointId, bytes: &[u8]) {
+        let now = self.now();
+        let mut state = self.lock();
+        let (from, to) = (state.number(from), state.number(to));
+        state.network.send(now, from, to, bytes.to_vec());
+        drop(state);
+        self.news.notify_one();
+    }
+
+    fn set_routes(&self, routes: rustc_hash::FxHashMap<EndpointId, SocketAddr>) {
+        self.inner.set_routes(routes);
+    }
+
+    fn announce(&self, node: NodeId) {
+        self.inner.announce(node);
+    }
+
+    fn watch_deaths(&self, died: Box<dyn Fn(NodeId) + Send + Sync>) {
+        self.inner.watch_deaths(died);
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.inner.traffic()
+    }
+}
