@@ -14,7 +14,11 @@ async fn main() {
         eprintln!("usage: bots URL COUNT SECONDS [SIGHT] [SECONDS BETWEEN COMMANDS]");
         std::process::exit(2);
     };
-    let number = |text: &String| text.parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
+    let number = |text: &String| {
+        text.parse::<f64>()
+            .ok()
+            .filter(|n| n.is_finite() && *n > 0.0)
+    };
     let (Some(count), Some(secs)) = (number(count), number(secs)) else {
         eprintln!("COUNT and SECONDS are numbers above 0");
         std::process::exit(2);
@@ -56,17 +60,36 @@ fn print(reports: &[BotReport], failed: usize) {
     let count = reports.len().max(1) as f64;
     let mean = |value: &dyn Fn(&BotReport) -> f64| reports.iter().map(value).sum::<f64>() / count;
     let most = |value: &dyn Fn(&BotReport) -> f64| reports.iter().map(value).fold(0.0, f64::max);
-    let least = |value: &dyn Fn(&BotReport) -> f64| {
-        reports.iter().map(value).fold(f64::INFINITY, f64::min)
-    };
+    let least =
+        |value: &dyn Fn(&BotReport) -> f64| reports.iter().map(value).fold(f64::INFINITY, f64::min);
     let rate = |report: &BotReport| report.updates as f64 / report.secs;
     println!("bots               {} (failed: {failed})", reports.len());
-    println!("updates/s          mean {:.1}, least {:.1}", mean(&rate), least(&rate));
-    println!("kB/s per bot       mean {:.1}", mean(&|r| r.bytes as f64 / r.secs / 1e3));
-    println!("frames/s           mean {:.1}", mean(&|r| r.frames as f64 / r.secs));
-    println!("longest gap        {:.0} ms", most(&|r| r.longest_gap_secs) * 1e3);
+    println!(
+        "updates/s          mean {:.1}, least {:.1}",
+        mean(&rate),
+        least(&rate)
+    );
+    println!(
+        "kB/s per bot       mean {:.1}",
+        mean(&|r| r.bytes as f64 / r.secs / 1e3)
+    );
+    println!(
+        "frames/s           mean {:.1}",
+        mean(&|r| r.frames as f64 / r.secs)
+    );
+    println!(
+        "longest gap        {:.0} ms",
+        most(&|r| r.longest_gap_secs) * 1e3
+    );
     println!("gaps over 100 ms   {:.2} per bot", mean(&|r| r.gaps as f64));
-    println!("told anew          {:.2} per bot", mean(&|r| r.restarts as f64));
+    println!(
+        "told anew          {:.2} per bot",
+        mean(&|r| r.restarts as f64)
+    );
     println!("bodies in sight    mean {:.0}", mean(&|r| r.bodies as f64));
-    println!("commands           {} done, {} refused", reports.iter().map(|r| r.commands).sum::<u64>(), reports.iter().map(|r| r.refused).sum::<u64>());
+    println!(
+        "commands           {} done, {} refused",
+        reports.iter().map(|r| r.commands).sum::<u64>(),
+        reports.iter().map(|r| r.refused).sum::<u64>()
+    );
 }

@@ -98,7 +98,8 @@ impl Bot {
         let end = tokio::time::Instant::now() + self.settings.duration;
         let mut walk = tokio::time::interval(Duration::from_millis(1000));
         let mischief = self.settings.mischief.unwrap_or(Duration::from_secs(3600));
-        let mut mischief = tokio::time::interval_at(tokio::time::Instant::now() + mischief, mischief);
+        let mut mischief =
+            tokio::time::interval_at(tokio::time::Instant::now() + mischief, mischief);
         let mut last: Option<Instant> = None;
         let mut first_frame = None;
         loop {

@@ -4,9 +4,9 @@ use crate::options::Options;
 use crate::scene::{Event, Scene, SceneError, Traffic};
 use client_protocol::{
     Answer, Area, Command, Goodbye, Hello, Hit, Injection, MAX_GATEWAY_MESSAGE, Malformed,
-    RegionPlan, SUBPROTOCOL, SceneChoice, Spawn, ToClient, ToGateway, VERSION,
+    RegionPlan, SUBPROTOCOL, SceneChoice, Spawn, StaticPiece, ToClient, ToGateway, VERSION,
 };
-use domain::{BodyId, Shape, SimTime};
+use domain::{BodyId, Shape, SimTime, StaticId};
 use futures_util::{SinkExt, StreamExt};
 use glam::{DVec3, Quat, Vec3};
 use reckoning::stream::Shown;
@@ -117,8 +117,7 @@ impl Client {
         let config = WebSocketConfig::default()
             .max_message_size(Some(MAX_GATEWAY_MESSAGE))
             .max_frame_size(Some(MAX_GATEWAY_MESSAGE));
-        let connecting =
-            tokio_tungstenite::connect_async_with_config(request, Some(config), true);
+        let connecting = tokio_tungstenite::connect_async_with_config(request, Some(config), true);
         let connected = tokio::time::timeout(options.patience, connecting).await;
         let (socket, _) = connected
             .map_err(|_| ClientError::NoAnswer)?
@@ -282,6 +281,13 @@ impl Client {
         self.done(command).await.map(drop)
     }
 
+    /// Puts up scenery that never moves, on all servers.
+    pub async fn put_up(&self, piece: StaticPiece) -> Result<StaticId, ClientError> {
+        let command = Command::PutUp(Box::new(piece));
+        let id = self.done(command).await?;
+        Ok(StaticId(u32::try_from(id).unwrap_or(u32::MAX)))
+    }
+
     /// What does a ray hit first?
     pub async fn ray(
         &self,
@@ -403,14 +409,14 @@ impl Driver {
         };
         let message = ToClient::decode(&bytes)?;
         let local = self.shared.local();
-        let events = {
+        {
             let mut scene = self.shared.scene();
             scene.handle_message(local, bytes.len(), &message)?;
-            scene.take_events()
-        };
-        for event in events {
-            // Whoever does not ask for events misses them.
-            let _ = self.told.try_send(event);
+            // Before anyone can look: who sees a change in the scene finds its events too.
+            for event in scene.take_events() {
+                // Whoever does not ask for events misses them.
+                let _ = self.told.try_send(event);
+            }
         }
         match message {
             ToClient::Welcome(_) => {

@@ -23,7 +23,13 @@ pub enum SceneError {
     /// Something that must come after something else.
     #[error("{0} came too early")]
     TooEarly(&'static str),
+    /// A number that no gateway ever reaches.
+    #[error("{0} is no number of a packet or frame")]
+    Absurd(u64),
 }
+
+/// Packets and frames have smaller numbers, for the next 300,000 years.
+const LARGEST_NUMBER: u64 = 1 << 48;
 
 /// Something that a client may want to know.
 #[derive(Clone, Debug, PartialEq)]
@@ -259,6 +265,9 @@ impl Scene {
 
     fn begin(&mut self, number: u16, packet: u64, frame: u64) -> Result<(), SceneError> {
         let settings = self.stream().ok_or(SceneError::TooEarly("a cell"))?;
+        if packet.max(frame) > LARGEST_NUMBER {
+            return Err(SceneError::Absurd(packet.max(frame)));
+        }
         let decoder = StreamDecoder::joining(settings, packet, frame);
         let members = BTreeSet::new();
         let known = self.cells.insert(number, Cell { decoder, members });

@@ -48,6 +48,7 @@ async fn run() {
         store: Arc::new(Embedded::in_memory()) as Arc<dyn Store>,
         key: ClusterKey::none(),
         network: Network::loopback(),
+        before: None,
     };
     let (stop, stopped) = watch::channel(false);
     coordinate(&connection, world, stopped.clone()).await;

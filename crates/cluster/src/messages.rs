@@ -4,7 +4,7 @@
 //! refused as a whole.
 
 use crate::names::{Generation, NodeId, Term};
-use domain::{Body, BodyId, ContactEnd, Epoch, Motion, RegionId, Shape, SimTime, Tick};
+use domain::{Body, BodyId, ContactEnd, Epoch, Motion, RegionId, Shape, SimTime, Static, Tick};
 use glam::{DVec3, Quat, Vec3};
 use region::TickRecord;
 use serde::de::DeserializeOwned;
@@ -165,6 +165,8 @@ pub struct Feed {
     pub left: Vec<Left>,
     /// Contacts that began: where, and how fast.
     pub contacts: Vec<(DVec3, f32)>,
+    /// Scenery that was put up; in a whole feed all of it, besides the scene's own.
+    pub scenery: Vec<Static>,
 }
 
 /// A body that is new in a region.
@@ -192,6 +194,8 @@ pub struct Left {
 pub enum Question {
     /// Create this body. Repeating it does no harm.
     Spawn(Box<Body>),
+    /// Put up this scenery. Repeating it does no harm.
+    PutUp(Box<Static>),
     /// Remove this body.
     Remove(BodyId),
     /// Push a body, N·s, at its centre of mass or at a point.

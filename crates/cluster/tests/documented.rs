@@ -38,7 +38,11 @@ fn every_config_key_is_documented_and_every_documented_key_exists() {
         ..Config::default()
     };
     let mut exist = BTreeSet::new();
-    keys(&serde_json::to_value(&config).expect("plain"), "", &mut exist);
+    keys(
+        &serde_json::to_value(&config).expect("plain"),
+        "",
+        &mut exist,
+    );
     assert_eq!(documented("Config file"), exist);
 }
 

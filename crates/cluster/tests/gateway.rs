@@ -1,11 +1,13 @@
 //! Clients see a live world through a gateway, and change it.
 
+#[allow(dead_code, reason = "shared with other tests")]
 mod gateway_common;
 #[allow(dead_code, reason = "shared with other tests")]
 mod live_common;
 
 use client::{
-    Area, ClientError, Event, Injection, Options, RegionPlan, SceneChoice, Spawn, Struck,
+    Area, ClientError, Event, Injection, Options, RegionPlan, SceneChoice, Spawn, StaticPiece,
+    Struck,
 };
 use domain::{BodyId, Layout, Rect, Shape};
 use gateway_common::{Live, until, wait_for};
@@ -132,7 +134,8 @@ async fn bodies_are_spawned_pushed_hit_and_removed_across_a_border() {
     }
     client.impulse(west, Vec3::X * 400.0).await.expect("pushed");
     client.remove(east).await.expect("removed");
-    let gone = |event: &Event| matches!(event, Event::Left { body, removed: true } if *body == east);
+    let gone =
+        |event: &Event| matches!(event, Event::Left { body, removed: true } if *body == east);
     wait_for(&mut client, 2.0, "it goes", gone).await;
     assert!(matches!(
         client.remove(east).await,
@@ -269,5 +272,49 @@ async fn regions_move_while_clients_look_on() {
     });
     assert_eq!(servers.len(), 3, "{servers:?}");
     client.remove(spawned).await.expect("its region answers");
+    live.stop().await;
+}
+
+// AP-42: scenery of a client's own stands on all servers, and for those who come later.
+#[tokio::test(flavor = "multi_thread")]
+async fn scenery_that_a_client_puts_up_stands_on_all_servers() {
+    let live = Live::scene("orbit", 4).await;
+    let client = live.client().await;
+    until(3.0, "it runs", || client.look(|scene| scene.frame()) > 10).await;
+    let before = client.look(|scene| scene.statics().count());
+    // A table high above the corner where four regions meet.
+    let table = StaticPiece {
+        shape: Shape::Cuboid {
+            size: Vec3::new(20.0, 1.0, 20.0),
+        },
+        material: domain::Material::default(),
+        position: DVec3::Y * 60.0,
+        rotation: Quat::IDENTITY,
+    };
+    let id = client.put_up(table).await.expect("put up");
+    // Rays see the world as of the last step.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    for (x, z) in [(-8.0, -8.0), (8.0, -8.0), (-8.0, 8.0), (8.0, 8.0)] {
+        let above = DVec3::new(x, 70.0, z);
+        let hit = client.ray(above, Vec3::NEG_Y, 20.0).await.expect("asked");
+        assert_eq!(hit.expect("hits").struck, Struck::Static(id), "{x} {z}");
+    }
+    until(2.0, "everyone is told", || {
+        client.look(|scene| scene.statics().count()) == before + 1
+    })
+    .await;
+    // A ball that rolls over all borders stays on it.
+    let mut rolling = ball(-8.0, 61.5, -7.0);
+    rolling.velocity = Vec3::new(6.0, 0.0, 5.0);
+    let ball = client.spawn(rolling).await.expect("spawned");
+    tokio::time::sleep(Duration::from_millis(2000)).await;
+    let late = live.client().await;
+    until(2.0, "a late joiner sees it", || {
+        late.look(|scene| scene.statics().count()) == before + 1
+    })
+    .await;
+    until(2.0, "and the ball", || in_sight(&late).contains(&ball)).await;
+    let place = pose(&client, ball);
+    assert!(place.y > 60.0 && place.x > 0.0, "{place}");
     live.stop().await;
 }

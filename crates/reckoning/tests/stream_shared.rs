@@ -10,7 +10,11 @@ fn sample(id: u64, tick: u64) -> Sample {
     Sample {
         id: BodyId(id),
         motion: Motion {
-            position: DVec3::new(id as f64 + phase.sin(), 1.0 + (phase * 3.0).sin().abs(), phase.cos()),
+            position: DVec3::new(
+                id as f64 + phase.sin(),
+                1.0 + (phase * 3.0).sin().abs(),
+                phase.cos(),
+            ),
             rotation: Quat::from_rotation_y(phase as f32),
             linear_velocity: Vec3::ZERO,
             angular_velocity: Vec3::Y,

@@ -26,6 +26,16 @@ impl CatchUp {
         }
     }
 
+    /// More scenery.
+    pub fn put_up(&mut self, scenery: &Static) -> Result<(), WorldError> {
+        if let Some(scratch) = &mut self.scratch {
+            scratch.put_up(scenery)?;
+        }
+        let more = std::iter::once(scenery);
+        self.statics = self.statics.iter().chain(more).cloned().collect();
+        Ok(())
+    }
+
     /// The cluster as it is at tick `to`, having been left at tick `from`. Reports every tick in between.
     pub fn bring(
         &mut self,

@@ -6,7 +6,7 @@ use crate::{MovedBody, RegionConfig, RegionEvent, RegionSnapshot};
 use boundary::lifecycle::LifeState;
 use boundary::{Arrival, AuraSize, Boundary, BoundaryEvent, Departure, HandoverMode, Policy};
 use domain::{
-    Body, BodyId, Cluster, Epoch, Joint, Motion, RegionId, RegionMapError, SimTime, Tick,
+    Body, BodyId, Cluster, Epoch, Joint, Motion, RegionId, RegionMapError, SimTime, Static, Tick,
 };
 use glam::{DVec3, Vec3};
 use std::collections::VecDeque;
@@ -53,6 +53,8 @@ pub struct Region {
     makes_up: bool,
     // Stepped in the last tick and gone since.
     departed: Vec<(BodyId, Motion)>,
+    // Besides what the configuration has.
+    scenery: Vec<Static>,
 }
 
 impl Region {
@@ -80,6 +82,7 @@ impl Region {
             recovering: false,
             makes_up: false,
             departed: Vec::new(),
+            scenery: Vec::new(),
             config,
         })
     }
@@ -89,6 +92,9 @@ impl Region {
     pub fn restore(config: RegionConfig, snapshot: RegionSnapshot) -> Result<Self, RegionError> {
         let mut region = Self::new(config)?;
         region.tick = snapshot.tick;
+        for scenery in &snapshot.scenery {
+            region.put_up(scenery)?;
+        }
         region.world.insert(&snapshot.bodies)?;
         region.boundary.restore(snapshot.boundary);
         region.recovering = true;
@@ -126,6 +132,17 @@ impl Region {
         if self.boundary.announce(self.tick, body) {
             self.bear(body)?;
         }
+        Ok(())
+    }
+
+    /// Puts up scenery (AP-42). Every region must be told; what is there already is not put up again.
+    pub fn put_up(&mut self, scenery: &Static) -> Result<(), RegionError> {
+        if self.scenery.iter().any(|other| other.id == scenery.id) {
+            return Ok(());
+        }
+        self.world.put_up(scenery)?;
+        self.catch_up.put_up(scenery)?;
+        self.scenery.push(scenery.clone());
         Ok(())
     }
 
@@ -386,6 +403,7 @@ impl Region {
             tick: self.tick,
             bodies: self.world.copy(&ids),
             boundary: self.boundary.snapshot(self.tick),
+            scenery: self.scenery.clone(),
         }
     }
 
@@ -449,6 +467,11 @@ impl Region {
     /// The physics.
     pub fn world(&self) -> &World {
         &self.world
+    }
+
+    /// Scenery that was put up since the start.
+    pub fn scenery(&self) -> &[Static] {
+        &self.scenery
     }
 
     /// The boundaries.

@@ -1,7 +1,7 @@
 //! A region's complete state at a tick, as a value and as bytes.
 
 use boundary::BoundarySnapshot;
-use domain::{Cluster, Tick};
+use domain::{Cluster, Static, Tick};
 use serde::{Deserialize, Serialize};
 
 /// Everything needed to start the region again elsewhere.
@@ -13,6 +13,8 @@ pub struct RegionSnapshot {
     pub bodies: Cluster,
     /// Ownership, handovers, announced spawns.
     pub boundary: BoundarySnapshot,
+    /// Scenery that was put up since the start.
+    pub scenery: Vec<Static>,
 }
 
 impl RegionSnapshot {

@@ -17,7 +17,7 @@ mod simulation;
 pub mod soak;
 mod user;
 
-pub use options::{SendOrder, SimOptions};
 pub use judge::{Judge, Judgement};
+pub use options::{SendOrder, SimOptions};
 pub use outcome::{Bytes, CpuPerTick, Outcome, combined_hash};
 pub use simulation::{SimError, Simulation, Watcher};

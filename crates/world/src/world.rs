@@ -7,7 +7,7 @@ use crate::joints::{self, JointBook};
 use crate::seeds::Seeds;
 use crate::warm_start::SeedingDispatcher;
 use crate::{check, contacts, shapes, sleep};
-use domain::{Body, BodyForm, BodyId, Joint, Shape, ShapeError, Static, StaticId};
+use domain::{Body, BodyForm, BodyId, ContactEnd, Joint, Shape, ShapeError, Static, StaticId};
 use glam::{DVec3, Vec3};
 use rapier3d::prelude::{
     ActiveEvents, Collider, ColliderBuilder, ColliderHandle, PhysicsWorld, RigidBodyActivation,
@@ -86,6 +86,21 @@ impl World {
             world.add_static(scenery)?;
         }
         Ok(world)
+    }
+
+    /// Adds scenery. What it touches wakes.
+    pub fn put_up(&mut self, scenery: &Static) -> Result<(), WorldError> {
+        self.add_static(scenery)?;
+        let (shape, place) = (&scenery.shape, scenery.position);
+        for end in self.overlap_shape(shape, place, scenery.rotation)? {
+            if let ContactEnd::Body(id) = end
+                && let Some(entry) = self.bodies.get_mut(&id)
+            {
+                entry.dozes = false;
+                self.physics.wake_up(entry.handle, true);
+            }
+        }
+        Ok(())
     }
 
     fn add_static(&mut self, scenery: &Static) -> Result<(), WorldError> {

@@ -59,8 +59,12 @@ impl Process {
     }
 }
 
+/// One cluster at a time: what is measured here is not how many of them a small machine can bear.
+static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 /// The processes and the watcher.
 pub struct Cluster {
+    _turn: tokio::sync::MutexGuard<'static, ()>,
     control: SocketAddr,
     pub coordinator: Option<Process>,
     pub servers: BTreeMap<String, Process>,
@@ -78,6 +82,7 @@ pub struct Cluster {
 impl Cluster {
     /// A coordinator that keeps the control plane in a file, and so many servers for so many regions.
     pub async fn start(scene_name: &str, regions: u32, servers: u32) -> Self {
+        let turn = TURN.lock().await;
         let control = free_address();
         let folder = tempfile::tempdir().expect("a folder");
         let key = ClusterKey::new(SECRET.as_bytes());
@@ -101,6 +106,7 @@ impl Cluster {
         let node = node.expect("joins");
         let observer = Observer::new(&node);
         let mut cluster = Self {
+            _turn: turn,
             control,
             coordinator: Some(coordinator),
             servers: BTreeMap::new(),

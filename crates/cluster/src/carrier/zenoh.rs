@@ -303,9 +303,8 @@ impl ZenohCarrier {
             return known;
         }
         let publisher = self.session.declare_publisher(self.key(to));
-        let publisher = publisher
-            .express(true)
-            .congestion_control(CongestionControl::Drop);
+        // Not express: each datagram would take a whole place in the link's short queue, and a payload of many would not find room.
+        let publisher = publisher.congestion_control(CongestionControl::Drop);
         let publisher = Arc::new(publisher.wait().ok()?);
         let mut routes = self
             .routes

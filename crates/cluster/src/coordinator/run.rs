@@ -241,7 +241,9 @@ impl Coordinator {
                 match verdict.why {
                     Why::First => tracing::info!(%region, %to, "assigned"),
                     Why::Moved => tracing::info!(%region, %to, "moved"),
-                    why => tracing::warn!(%region, %to, ?why, from = verdict.from.map(tracing::field::display), "replaced"),
+                    why => {
+                        tracing::warn!(%region, %to, ?why, from = verdict.from.map(tracing::field::display), "replaced")
+                    }
                 }
             }
             let value = schema::to_bytes(&plan.assignment);

@@ -61,12 +61,27 @@ impl Bounds<'_> {
         ensure(is_box, "the volume's max is below its min")?;
         let limits = self.limits;
         let rate = injection.rate > 0.0 && injection.rate <= limits.injected_per_sec;
-        ensure(rate, format!("the rate must be above 0 and at most {}", limits.injected_per_sec))?;
+        ensure(
+            rate,
+            format!(
+                "the rate must be above 0 and at most {}",
+                limits.injected_per_sec
+            ),
+        )?;
         let secs = injection.secs > 0.0 && injection.secs <= limits.injection_secs;
-        ensure(secs, format!("it must last above 0 s and at most {} s", limits.injection_secs))?;
+        ensure(
+            secs,
+            format!(
+                "it must last above 0 s and at most {} s",
+                limits.injection_secs
+            ),
+        )?;
         self.speed(injection.velocity_min)?;
         self.speed(injection.velocity_max)?;
-        ensure(!injection.shapes.is_empty(), "without shapes nothing can appear")?;
+        ensure(
+            !injection.shapes.is_empty(),
+            "without shapes nothing can appear",
+        )?;
         for shape in &injection.shapes {
             self.shape(shape)?;
             shape.check_for_body().map_err(|error| error.to_string())?;
@@ -82,7 +97,10 @@ impl Bounds<'_> {
     pub fn speed(&self, velocity: Vec3) -> Checked {
         let most = self.world.boundary.tolerances.speed;
         let fine = f64::from(velocity.length()) <= most;
-        ensure(fine, format!("faster than this world is made for: {most} m/s"))
+        ensure(
+            fine,
+            format!("faster than this world is made for: {most} m/s"),
+        )
     }
 
     pub fn place(&self, position: DVec3) -> Checked {
@@ -95,13 +113,19 @@ impl Bounds<'_> {
     pub fn probe(&self, shape: &Shape) -> Checked {
         self.elements(shape)?;
         let fits = shape.bounding_radius() <= LARGEST_PROBE_M;
-        ensure(fits, format!("it may reach {LARGEST_PROBE_M} m from its middle"))?;
+        ensure(
+            fits,
+            format!("it may reach {LARGEST_PROBE_M} m from its middle"),
+        )?;
         shape.check_for_body().map_err(|error| error.to_string())
     }
 
     fn elements(&self, shape: &Shape) -> Checked {
         let most = self.limits.shape_elements;
-        ensure(elements(shape) <= most, format!("a shape may have {most} points or triangles"))
+        ensure(
+            elements(shape) <= most,
+            format!("a shape may have {most} points or triangles"),
+        )
     }
 
     /// For bodies.
@@ -115,9 +139,18 @@ impl Bounds<'_> {
 
 fn material(material: &Material) -> Checked {
     let density = material.density > 0.0 && material.density <= DENSEST;
-    ensure(density, format!("the density must be above 0 and at most {DENSEST}"))?;
-    ensure((0.0..=10.0).contains(&material.friction), "friction is 0 to 10")?;
-    ensure((0.0..=1.0).contains(&material.restitution), "restitution is 0 to 1")
+    ensure(
+        density,
+        format!("the density must be above 0 and at most {DENSEST}"),
+    )?;
+    ensure(
+        (0.0..=10.0).contains(&material.friction),
+        "friction is 0 to 10",
+    )?;
+    ensure(
+        (0.0..=1.0).contains(&material.restitution),
+        "restitution is 0 to 1",
+    )
 }
 
 fn elements(shape: &Shape) -> usize {

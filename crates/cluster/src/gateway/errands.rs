@@ -11,7 +11,7 @@
 use super::replicas::Replicas;
 use crate::messages::{self, Question};
 use client_protocol::{Answer, Hit, Struck};
-use domain::{Body, BodyId, ContactEnd, RegionId, SimTime, Tick};
+use domain::{Body, BodyId, ContactEnd, RegionId, SimTime, Static, Tick};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// No answer for so long: none will come. A region that is restored takes less.
@@ -79,6 +79,7 @@ struct Asked {
 enum Deed {
     Spawned(Box<Body>),
     Removed(BodyId),
+    PutUp(Box<Static>),
 }
 
 struct Done {
@@ -113,11 +114,6 @@ impl Errands {
     /// The number of the next question.
     pub fn next_number(&self) -> u64 {
         self.next
-    }
-
-    /// How many are not finished.
-    pub fn open(&self) -> usize {
-        self.jobs.len()
     }
 
     /// How often something was done again.
@@ -332,9 +328,8 @@ impl Errands {
                 }
             }
             (Task::Ray(best), messages::Answer::Hit(hit)) => {
-                let nearer = |hit: &messages::Hit| {
-                    best.is_none_or(|best| hit.distance < best.distance)
-                };
+                let nearer =
+                    |hit: &messages::Hit| best.is_none_or(|best| hit.distance < best.distance);
                 if let Some(hit) = hit.filter(nearer) {
                     *best = Some(hit_of(&hit));
                 }
@@ -353,6 +348,9 @@ impl Errands {
             (Task::All { about, tick }, messages::Answer::Done { tick: done }) => {
                 *tick = (*tick).max(done);
                 let (tick, about) = (*tick, *about);
+                if let Question::PutUp(scenery) = asked.question {
+                    self.remember(asked.region, done, Deed::PutUp(scenery));
+                }
                 if waiting == 0 {
                     self.finish(asked.job, Answer::Done { tick, about });
                 }
@@ -367,7 +365,10 @@ impl Errands {
     /// The region has another owner: what it had not answered is asked again.
     pub fn handle_new_owner(&mut self, now: SimTime, region: RegionId) {
         self.restored.insert(region, now + SETTLING);
-        let open = self.asked.iter().filter(|(_, asked)| asked.region == region);
+        let open = self
+            .asked
+            .iter()
+            .filter(|(_, asked)| asked.region == region);
         for (number, asked) in open {
             self.questions
                 .push((region, *number, asked.question.clone()));
@@ -436,6 +437,11 @@ impl Errands {
                 Deed::Removed(body) if done.region == region && there(*body) => {
                     self.repeated += 1;
                     self.act(now, None, *body, Question::Remove(*body), replicas);
+                }
+                Deed::PutUp(scenery) if done.region == region => {
+                    self.repeated += 1;
+                    let question = Question::PutUp(scenery.clone());
+                    self.all(now, None, [region], 0, &question);
                 }
                 _ => self.ledger.push_back(done),
             }
@@ -522,7 +528,7 @@ mod tests {
             unborn: None,
         };
         assert_eq!(errands.take_replies(), [reply]);
-        assert_eq!(errands.open(), 0);
+        assert!(errands.jobs.is_empty());
     }
 
     #[test]

@@ -92,7 +92,13 @@ mod tests {
         let root = Path::new("/srv/viewer");
         assert_eq!(resolve(root, "/"), Some(root.join("index.html")));
         assert_eq!(resolve(root, "/a/b.js"), Some(root.join("a/b.js")));
-        for bad in ["/../etc/passwd", "/a/../../x", "/.git/config", "/a/.env", "/./x/.."] {
+        for bad in [
+            "/../etc/passwd",
+            "/a/../../x",
+            "/.git/config",
+            "/a/.env",
+            "/./x/..",
+        ] {
             assert_eq!(resolve(root, bad), None, "{bad}");
         }
         assert_eq!(

@@ -80,7 +80,9 @@ impl Outbox {
     /// May it give one more command?
     pub fn begin_command(&self, most: u32) -> bool {
         let begin = |count: u32| (count < most).then_some(count + 1);
-        self.outstanding.fetch_update(Relaxed, Relaxed, begin).is_ok()
+        self.outstanding
+            .fetch_update(Relaxed, Relaxed, begin)
+            .is_ok()
     }
 
     /// Answers a command.
@@ -117,8 +119,8 @@ pub struct FanOut<'a> {
     pub replicas: &'a Replicas,
     /// World, scenery and forms, for those who know nothing.
     pub everything: Vec<Bytes>,
-    /// New forms.
-    pub forms: Option<Bytes>,
+    /// New forms and scenery.
+    pub novelties: Vec<Bytes>,
     pub limits: &'a ClientLimits,
     pub counters: &'a Counters,
     shared: FxHashMap<Vec<u16>, Bytes>,
@@ -139,7 +141,7 @@ impl<'a> FanOut<'a> {
             cells,
             replicas,
             everything: Vec::new(),
-            forms: None,
+            novelties: Vec::new(),
             limits,
             counters,
             shared: FxHashMap::default(),
@@ -223,10 +225,8 @@ impl Client {
             let all = fan_out.everything.iter();
             return all.cloned().all(|message| self.outbox.push(message));
         }
-        match &fan_out.forms {
-            Some(forms) => self.outbox.push(forms.clone()),
-            None => true,
-        }
+        let all = fan_out.novelties.iter();
+        all.cloned().all(|message| self.outbox.push(message))
     }
 
     fn next_message(&mut self, fan_out: &mut FanOut) -> Option<Bytes> {

@@ -75,12 +75,15 @@ pub struct Hub {
     next_question: u64,
     pub(super) node: NodeId,
     pub(super) next_body: u64,
+    pub(super) next_piece: u32,
     told_world: Option<Bytes>,
     served: SimTime,
+    /// For what must wait for the control plane.
+    pub(super) elsewhere: tokio::runtime::Handle,
 }
 
 impl Hub {
-    /// Knows nobody yet.
+    /// Knows nobody yet. It may run on another runtime than it was made on.
     pub fn new(
         settings: Arc<GatewaySettings>,
         counters: Arc<Counters>,
@@ -106,8 +109,10 @@ impl Hub {
             next_question: 0,
             node,
             next_body: 0,
+            next_piece: 0,
             told_world: None,
             served: SimTime::ZERO,
+            elsewhere: tokio::runtime::Handle::current(),
         }
     }
 
@@ -376,7 +381,8 @@ impl Hub {
             } => {
                 let welcome = self.welcome(session, &guest);
                 outbox.push(ToClient::Welcome(welcome).encode().into());
-                let frames_per_sec = 1.0 / (welcome.tick.as_secs() * f64::from(welcome.frame_ticks));
+                let frames_per_sec =
+                    1.0 / (welcome.tick.as_secs() * f64::from(welcome.frame_ticks));
                 let client = Client::new(guest, outbox, area, rate, frames_per_sec);
                 self.clients.insert(session, client);
             }
@@ -392,8 +398,7 @@ impl Hub {
             } => self.order(session, id, *command),
             Request::Leave { session } => {
                 self.clients.remove(&session);
-                self.injections
-                    .retain(|running| running.session != session);
+                self.injections.retain(|running| running.session != session);
             }
         }
         self.counters.sessions.set(self.clients.len() as u64);
@@ -436,15 +441,18 @@ impl Hub {
             everything.push(world.scenery().encode().into());
             everything.push(world.forms().encode().into());
         }
-        let fresh = match is_new {
-            true => world.replicas.forms_mut().take_fresh(),
-            false => Vec::new(),
-        };
+        let mut novelties: Vec<Bytes> = Vec::new();
+        if is_new {
+            let fresh = world.replicas.forms_mut().take_fresh();
+            let fresh = (!fresh.is_empty()).then_some(ToClient::Forms(fresh));
+            let news = [fresh, world.take_put_up()].into_iter().flatten();
+            novelties.extend(news.map(|message| Bytes::from(message.encode())));
+        }
         let both = (&mut world.cells, &world.replicas);
         let counters = Arc::clone(&self.counters);
         let mut fan_out = FanOut::new(frame, is_new, both, &self.settings.limits, &counters);
         fan_out.everything = everything;
-        fan_out.forms = (!fresh.is_empty()).then(|| ToClient::Forms(fresh).encode().into());
+        fan_out.novelties = novelties;
         self.clients.retain(|_, client| {
             let stays = client.serve(now, &mut fan_out);
             if !stays {
@@ -467,9 +475,10 @@ impl Hub {
         let Some(world) = &self.world else {
             return Default::default();
         };
-        let near = world.replicas.iter().filter(|(_, replica)| {
-            touches(replica.motion.position, f64::from(replica.radius))
-        });
+        let near = world
+            .replicas
+            .iter()
+            .filter(|(_, replica)| touches(replica.motion.position, f64::from(replica.radius)));
         let mut regions: std::collections::BTreeSet<RegionId> =
             near.map(|(_, replica)| replica.owner).collect();
         regions.insert(world.spec.map.region_at(place.x, place.z));

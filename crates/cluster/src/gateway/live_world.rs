@@ -53,6 +53,8 @@ pub struct LiveWorld {
     /// Since when a newer frame is known.
     awaited: Option<(u64, SimTime)>,
     contacts: Vec<(DVec3, f32)>,
+    /// Scenery that clients have not been told of.
+    put_up: Vec<Piece>,
 }
 
 /// What a frame was like.
@@ -87,6 +89,7 @@ impl LiveWorld {
             frame: None,
             awaited: None,
             contacts: Vec::new(),
+            put_up: Vec::new(),
             spec,
         })
     }
@@ -117,6 +120,12 @@ impl LiveWorld {
         self.errands.handle_kept(region, feed.kept);
         self.heard.insert(region, (feed.tick, now));
         self.contacts.extend(&feed.contacts);
+        for scenery in &feed.scenery {
+            if !self.statics.iter().any(|other| other.id == scenery.id) {
+                self.statics.push(scenery.clone());
+                self.put_up.push(piece(scenery));
+            }
+        }
         let newest = feed.tick.0 / self.feed_ticks;
         if self.frame.is_none_or(|known| newest > known) {
             // Whoever waits for a slow region has waited since the first news, not since the last.
@@ -192,6 +201,17 @@ impl LiveWorld {
     /// Its scenery.
     pub fn scenery(&self) -> ToClient {
         ToClient::Statics(self.statics.iter().map(piece).collect())
+    }
+
+    /// Scenery that was put up since the last call.
+    pub fn take_put_up(&mut self) -> Option<ToClient> {
+        let new = std::mem::take(&mut self.put_up);
+        (!new.is_empty()).then_some(ToClient::Statics(new))
+    }
+
+    /// How many pieces of scenery there are.
+    pub fn pieces(&self) -> usize {
+        self.statics.len()
     }
 
     /// All shapes that its bodies have.

@@ -176,7 +176,7 @@ impl Gateway {
         let mut stop_serving = stop.clone();
         let server = axum::serve(door, service)
             .with_graceful_shutdown(async move { stopped(&mut stop_serving).await });
-        let hub = tokio::spawn(hub.run(receiver, stop.clone()));
+        let hub = start_hub(hub, receiver, stop.clone());
         let mut stop = stop;
         tokio::select! {
             served = server => if let Err(error) = served {
@@ -186,12 +186,26 @@ impl Gateway {
             // Connections that do not end by themselves are not waited for much longer.
             () = async { stopped(&mut stop).await; tokio::time::sleep(Duration::from_secs(2)).await } => {}
         }
-        hub.abort();
-        let _ = hub.await;
+        // It ends with the flag, or with whoever could set it.
+        let _ = tokio::task::spawn_blocking(move || hub.map(std::thread::JoinHandle::join)).await;
         if let Ok(membership) = Arc::try_unwrap(membership) {
             membership.leave().await;
         }
     }
+}
+
+/// The hub has a thread of its own: hundreds of clients' writers must not make it wait.
+fn start_hub(
+    hub: Hub,
+    requests: mpsc::Receiver<hub::Request>,
+    stop: watch::Receiver<bool>,
+) -> io::Result<std::thread::JoinHandle<()>> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()?;
+    let thread = std::thread::Builder::new().name("gateway".to_owned());
+    let started = thread.spawn(move || runtime.block_on(hub.run(requests, stop)));
+    started.inspect_err(|error| tracing::error!(%error, "the gateway's thread cannot start"))
 }
 
 /// The operating system keeps little for each client: what waits is to wait here, where it is counted.
@@ -222,11 +236,14 @@ async fn enter(
 ) -> Response {
     if !may_enter(&headers, &lobby) {
         lobby.counters.refused_origins.add_one();
-        return (StatusCode::FORBIDDEN, "pages from elsewhere may not connect\n").into_response();
+        return (
+            StatusCode::FORBIDDEN,
+            "pages from elsewhere may not connect\n",
+        )
+            .into_response();
     }
     let upgrade = upgrade
         .protocols([SUBPROTOCOL])
-        // A little more, so that what is too long can be told so.
         .max_message_size(MAX_CLIENT_MESSAGE)
         .max_frame_size(MAX_CLIENT_MESSAGE);
     if upgrade.selected_protocol().is_none() {
@@ -241,6 +258,9 @@ async fn enter(
 fn may_enter(headers: &HeaderMap, lobby: &Lobby) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text(header::HOST).unwrap_or_default();
+    if headers.get_all(header::HOST).iter().count() > 1 {
+        return false;
+    }
     // Without tokens everyone here may do everything; a name that someone else made point to us is not "here".
     if !lobby.tokens.are_needed() && !is_this_machine(host) {
         return false;
@@ -249,7 +269,9 @@ fn may_enter(headers: &HeaderMap, lobby: &Lobby) -> bool {
         return true;
     };
     let origin = origin.to_str().unwrap_or_default();
-    let served_by_us = origin.split_once("://").is_some_and(|(_, rest)| rest == host);
+    let served_by_us = origin
+        .split_once("://")
+        .is_some_and(|(_, rest)| rest == host);
     served_by_us || lobby.settings.origins.iter().any(|known| known == origin)
 }
 
@@ -279,10 +301,22 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_are_this_machine() {
-        for host in ["localhost", "localhost:80", "127.0.0.1:9", "[::1]:80", "[::1]"] {
+        for host in [
+            "localhost",
+            "localhost:80",
+            "127.0.0.1:9",
+            "[::1]:80",
+            "[::1]",
+        ] {
             assert!(is_this_machine(host), "{host}");
         }
-        for host in ["", "evil.example", "evil.example:80", "127.0.0.1.evil.example", "10.0.0.1"] {
+        for host in [
+            "",
+            "evil.example",
+            "evil.example:80",
+            "127.0.0.1.evil.example",
+            "10.0.0.1",
+        ] {
             assert!(!is_this_machine(host), "{host}");
         }
     }

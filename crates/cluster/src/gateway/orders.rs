@@ -7,14 +7,19 @@ use super::injections::Running;
 use super::roles::{ClientRole, Guest};
 use super::world_change::{self, WorldChange};
 use crate::messages::Question;
-use client_protocol::{Answer, Command, Injection, Spawn};
-use domain::{Body, BodyForm, BodyId, Motion, SimTime};
+use client_protocol::{Answer, Command, Injection, Spawn, StaticPiece};
+use domain::{Body, BodyForm, BodyId, Motion, RegionId, SimTime, Static, StaticId};
 use glam::{DVec3, Vec3};
 use std::sync::Arc;
 
 /// Bodies that clients have spawned: their ids begin with this bit, then 23 bits of the gateway's name, then a number.
 const SPAWNED_BIT: u64 = 1 << 63;
 const NAME_BITS: u64 = 0x7f_ffff;
+/// Scenery that clients have put up: this bit, 11 bits of the gateway's name, a number.
+const PUT_UP_BIT: u32 = 1 << 31;
+const PIECE_NAME_BITS: u32 = 0x7ff;
+/// Scenery is never forgotten as long as the world lasts.
+const MOST_PIECES: usize = 20_000;
 /// Bodies move while the question is on its way: so much nearer or farther, metres.
 const MARGIN_M: f64 = 2.0;
 /// The longest ray, metres.
@@ -104,7 +109,9 @@ impl Hub {
             }
             Command::Inject(injection) => {
                 check(bounds.injection(&injection))?;
-                return self.begin_injection(now, guest, asker, *injection).map(Some);
+                return self
+                    .begin_injection(now, guest, asker, *injection)
+                    .map(Some);
             }
             Command::Reset => return Ok(self.change(asker, WorldChange::Reset)),
             Command::SwitchScene(scene) => {
@@ -113,9 +120,9 @@ impl Hub {
             Command::DefineRegions(plan) => {
                 return Ok(self.change(asker, WorldChange::Regions(plan)));
             }
-            Command::PutUp(_) => {
-                let why = "this gateway puts up no scenery yet";
-                return Err(Answer::Refused(why.to_owned()));
+            Command::PutUp(piece) => {
+                check(bounds.scenery(&piece))?;
+                return self.put_up(now, asker, *piece);
             }
             Command::Ray {
                 origin,
@@ -196,13 +203,41 @@ impl Hub {
         let Some(world) = &mut self.world else {
             return;
         };
-        let region = world
-            .spec
-            .map
-            .region_at(spawn.position.x, spawn.position.z);
+        let region = world.spec.map.region_at(spawn.position.x, spawn.position.z);
         self.spawned.insert(id, player);
         let body = Body::new(id, form, motion);
         world.errands.spawn(now, asker, region, body);
+    }
+
+    /// Scenery goes to all regions: a cluster that is hosted outside its own must stand on it too (AP-35, AP-42).
+    fn put_up(
+        &mut self,
+        now: SimTime,
+        asker: Asker,
+        piece: StaticPiece,
+    ) -> Result<Option<Answer>, Answer> {
+        let Some(world) = &mut self.world else {
+            return Ok(None);
+        };
+        if world.pieces() >= MOST_PIECES {
+            let why = format!("there are {MOST_PIECES} pieces of scenery already");
+            return Err(Answer::Refused(why));
+        }
+        self.next_piece += 1;
+        let name = (self.node.0 as u32 >> 1 & PIECE_NAME_BITS) << 20;
+        let scenery = Static {
+            id: StaticId(PUT_UP_BIT | name | self.next_piece & 0xf_ffff),
+            shape: piece.shape,
+            position: piece.position,
+            rotation: piece.rotation,
+            material: piece.material,
+        };
+        let about = scenery.id.0.into();
+        let question = Question::PutUp(Box::new(scenery));
+        let regions: Vec<RegionId> = world.spec.map.regions().collect();
+        let errands = &mut world.errands;
+        errands.all(now, Some(asker), regions, about, &question);
+        Ok(None)
     }
 
     fn begin_injection(
@@ -262,7 +297,7 @@ impl Hub {
     fn change(&self, asker: Asker, change: WorldChange) -> Option<Answer> {
         let membership = Arc::clone(&self.membership);
         let outbox = self.clients.get(&asker.session)?.outbox.clone();
-        tokio::spawn(async move {
+        self.elsewhere.spawn(async move {
             let changed = world_change::change_world(&membership, &change).await;
             let answer = match changed {
                 Ok(generation) => Answer::Done {

@@ -110,8 +110,7 @@ impl Replicas {
 
     fn has_left(&mut self, now: SimTime, region: RegionId, body: BodyId, epoch: Epoch) {
         // Its new owner may have been faster.
-        let still_there =
-            |replica: &&mut Replica| replica.owner == region && replica.epoch < epoch;
+        let still_there = |replica: &&mut Replica| replica.owner == region && replica.epoch < epoch;
         if let Some(replica) = self.bodies.get_mut(&body).filter(still_there) {
             replica.waits_since.get_or_insert(now);
             self.waiting.insert(body);
@@ -333,7 +332,11 @@ mod tests {
         assert_eq!(position, DVec3::X * 0.5, "rewound");
 
         replicas.handle_feed(NOW, A, &whole(vec![]));
-        assert_eq!(owner(&replicas), Some(A), "its neighbour may offer it again");
+        assert_eq!(
+            owner(&replicas),
+            Some(A),
+            "its neighbour may offer it again"
+        );
         replicas.handle_feed(NOW + SimTime(1), A, &enters(0, 0.7));
         replicas.handle_time(NOW + LONGEST_JOURNEY + SimTime(2));
         assert_eq!(replicas.take_news(), News::default());

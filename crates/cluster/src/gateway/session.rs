@@ -8,7 +8,7 @@ use super::roles::Tokens;
 use super::settings::{ClientLimits, GatewaySettings};
 use crate::clock::ClusterClock;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
-use client_protocol::{Goodbye, Hello, MAX_CLIENT_MESSAGE, ToClient, ToGateway, VERSION};
+use client_protocol::{Goodbye, Hello, ToClient, ToGateway, VERSION};
 use domain::SimTime;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
@@ -63,6 +63,7 @@ pub async fn serve(lobby: Arc<Lobby>, peer: Peer, socket: WebSocket) {
         bytes: Bucket::new(limits.bytes_per_sec, &lobby.clock),
         last_command: 0,
     };
+    let mut written = false;
     tokio::select! {
         fault = reader.run(&mut receiver) => {
             if let Some((reason, text)) = fault {
@@ -70,12 +71,12 @@ pub async fn serve(lobby: Arc<Lobby>, peer: Peer, socket: WebSocket) {
                 outbox.say_goodbye(reason, text);
             }
         }
-        _ = &mut writer => {}
+        _ = &mut writer => written = true,
     }
     let _ = lobby.requests.send(Request::Leave { session }).await;
     drop((reader, outbox));
     // What is in the queue still goes out, if it goes out soon.
-    if timeout(limits.hello, &mut writer).await.is_err() {
+    if !written && timeout(limits.hello, &mut writer).await.is_err() {
         writer.abort();
     }
 }
@@ -251,17 +252,15 @@ impl Bucket {
     fn new(per_sec: f64, clock: &ClusterClock) -> Self {
         Self {
             per_sec,
-            // One message may be as long as is allowed.
-            level: (2.0 * per_sec).max(MAX_CLIENT_MESSAGE as f64 * f64::from(per_sec > 1e4)),
+            level: 2.0 * per_sec,
             filled: clock.local(),
         }
     }
 
     fn take(&mut self, now: SimTime, amount: f64) -> bool {
-        let most = (2.0 * self.per_sec).max(self.level);
         let gained = now.since(self.filled).as_secs() * self.per_sec;
         self.filled = now;
-        self.level = (self.level + gained).min(most) - amount;
+        self.level = (self.level + gained).min(2.0 * self.per_sec) - amount;
         self.level >= 0.0
     }
 }

@@ -15,6 +15,8 @@ pub struct FeedBuilder {
     awake: FxHashSet<BodyId>,
     /// The next feed tells everything.
     anew: bool,
+    /// How much scenery has been told.
+    scenery: usize,
 }
 
 /// Contacts slower than this are not worth showing, m/s.
@@ -67,6 +69,7 @@ impl FeedBuilder {
             whole: true,
             kept,
             entered: entered(region, &ids),
+            scenery: region.scenery().to_vec(),
             ..Feed::default()
         }
     }
@@ -80,13 +83,17 @@ impl FeedBuilder {
         if whole {
             ids = region.world().ids().collect();
             self.awake.clear();
+            self.scenery = 0;
         }
+        let scenery = region.scenery().get(self.scenery..).unwrap_or_default();
+        self.scenery = region.scenery().len();
         let mut feed = Feed {
             tick: region.tick(),
             whole,
             kept,
             left: std::mem::take(&mut self.left),
             entered: entered(region, &ids),
+            scenery: scenery.to_vec(),
             ..Feed::default()
         };
         for (id, body) in region.world().bodies() {

@@ -20,6 +20,10 @@ pub fn answer(region: &mut Region, feed: &mut FeedBuilder, question: Question) -
             Ok(()) => Answer::Done { tick },
             Err(error) => Answer::Refused(error.to_string()),
         },
+        Question::PutUp(scenery) => match region.put_up(&scenery) {
+            Ok(()) => Answer::Done { tick },
+            Err(error) => Answer::Refused(error.to_string()),
+        },
         Question::Remove(body) => {
             let epoch = region.boundary().track(body).map(|track| track.epoch);
             let here = region.remove(body);
