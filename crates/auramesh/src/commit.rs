@@ -6,6 +6,16 @@ use std::process::{Command, Stdio};
 /// Only a repository with this folder is ours: anybody may run the program inside a repository of their own.
 const OURS: &str = "HEAD:crates/auramesh";
 
+/// Results are what is being written, one experiment after another, and no part of what they are made from.
+const CHANGES: [&str; 6] = [
+    "status",
+    "--porcelain",
+    "--untracked-files=no",
+    "--",
+    ":/",
+    ":(top,exclude)results",
+];
+
 /// The commit of the current directory's working tree, marked if tracked files differ from it; `None` where there is no
 /// git or no repository of this project.
 pub fn current() -> Option<String> {
@@ -15,7 +25,7 @@ pub fn current() -> Option<String> {
 fn of(dir: &Path) -> Option<String> {
     let lines = git(dir, &["rev-parse", "HEAD", OURS])?;
     let commit = lines.lines().next()?;
-    let changes = git(dir, &["status", "--porcelain", "--untracked-files=no"])?;
+    let changes = git(dir, &CHANGES)?;
     Some(match changes.is_empty() {
         true => commit.to_owned(),
         false => format!("{commit} + local changes"),

@@ -19,4 +19,7 @@ async fn every_body_is_stepped_exactly_once_per_tick_on_four_live_servers() {
     roll.watch(&mut observer, 240, 4).await;
     roll.check(30..200, &expected);
     assert!(roll.migrations > 0, "bodies cross borders in this scene");
+    for server in servers {
+        server.leave().await;
+    }
 }
