@@ -1,7 +1,7 @@
 //! A live cluster with a gateway in one process, for load tests with the client's bots.
 //!
 //! ```text
-//! cargo run --release -p auramesh-cluster --example gateway_load -- SCENE SERVERS SECONDS [PORT]
+//! cargo run --release -p auramesh-cluster --example gateway_load -- crates/cluster/examples/hail.toml 4 30
 //! cargo run --release -p auramesh-client --example bots -- ws://127.0.0.1:8090/ws 200 20
 //! ```
 

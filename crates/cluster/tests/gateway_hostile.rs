@@ -358,7 +358,11 @@ async fn a_burst_of_connections_is_refused_at_the_door() {
         .filter(|event| matches!(event, client::Event::Updated { .. }));
     let updates = updates.count() as f64;
     assert!(!good.is_closed());
-    assert!(live.counters.refused_connections.get() > 9_000);
+    // A busy machine accepts, and refuses, a little later.
+    until(10.0, "nearly all are refused", || {
+        live.counters.refused_connections.get() > 9_000
+    })
+    .await;
     // Orbit's balls give news in every frame, or every tenth is sent anyway.
     assert!(updates >= took * 3.0 - 2.0, "{updates} in {took} s");
     // Who says nothing must go; then there is room again.

@@ -227,6 +227,34 @@ impl Cluster {
         assert!(strange.is_empty(), "unknown at tick {tick}: {strange:?}");
     }
 
+    /// Has every region reported this tick?
+    pub fn is_reported(&self, tick: u64) -> bool {
+        let reports = self.roll.reports.get(&tick);
+        reports.is_some_and(|regions| regions.len() == self.regions as usize)
+    }
+
+    /// Checks the newest tick that can be judged.
+    pub fn check_latest(&self) {
+        let settled = self.settled_tick();
+        let recent = (settled.saturating_sub(60)..=settled).rev();
+        let tick = recent.into_iter().find(|tick| self.is_reported(*tick));
+        self.check(tick.expect("the world was watched in the last second"));
+    }
+
+    /// Checks all ticks that can be judged: nearly all of them.
+    pub fn check_all(&self, ticks: std::ops::Range<u64>) {
+        let all = ticks.end.saturating_sub(ticks.start);
+        let reported: Vec<u64> = ticks.filter(|tick| self.is_reported(*tick)).collect();
+        for tick in &reported {
+            self.check(*tick);
+        }
+        let judged = reported.len() as u64;
+        assert!(
+            judged * 10 >= all * 9,
+            "only {judged} of {all} ticks were reported"
+        );
+    }
+
     fn last_seen(&self, bodies: &[&BodyId]) -> String {
         let of = |body: &&BodyId| {
             let seen = self.roll.ticks.iter().filter(|(_, ids)| ids.contains(body));
@@ -237,8 +265,8 @@ impl Cluster {
                 ticks.len()
             )
         };
-        let lines: Vec<String> = bodies.iter().map(of).collect();
-        lines.join(", ")
+        let lines: Vec<String> = bodies.iter().take(8).map(of).collect();
+        format!("{} bodies: {}", bodies.len(), lines.join(", "))
     }
 
     /// When the region was first seen stepping under a later owner than that of this term.
@@ -288,6 +316,8 @@ fn free_address() -> SocketAddr {
 #[derive(Default)]
 pub struct RollCall {
     pub ticks: BTreeMap<u64, Vec<BodyId>>,
+    /// Which regions have reported which tick. (A watcher that has not yet found a region's new owner misses some.)
+    pub reports: BTreeMap<u64, BTreeSet<RegionId>>,
     /// The newest tick that each region has stepped.
     pub newest: BTreeMap<RegionId, u64>,
     /// When each region was first seen stepping under each owner.
@@ -311,6 +341,7 @@ impl RollCall {
             .or_insert_with(Instant::now);
         let tick = seen.record.tick.0;
         self.newest.insert(region, tick);
+        self.reports.entry(tick).or_default().insert(region);
         let ids = bodies.iter().map(|(id, _)| *id);
         self.ticks.entry(tick).or_default().extend(ids);
     }

@@ -410,6 +410,13 @@ impl Errands {
         }
     }
 
+    /// The world is over: nobody will answer.
+    pub fn give_up(&mut self) {
+        for job in numbers(&self.jobs, |_| true) {
+            self.finish(job, Answer::NoAnswer);
+        }
+    }
+
     // ── the ledger ─────────────────────────────────────────────────────────────────────────────────────────────
 
     fn remember(&mut self, region: RegionId, tick: Tick, deed: Deed) {

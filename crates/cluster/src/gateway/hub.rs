@@ -31,6 +31,8 @@ use tokio::sync::{mpsc, watch};
 
 /// How often the hub looks around if nothing happens.
 const GLANCE: Duration = Duration::from_millis(10);
+/// So long after the control plane knows us everyone else does too.
+const INTRODUCTION: SimTime = SimTime(100_000_000);
 /// At least so often those who have just come are looked after, even if the world stands still.
 const STILL: SimTime = SimTime(100_000_000);
 
@@ -78,6 +80,8 @@ pub struct Hub {
     pub(super) next_piece: u32,
     told_world: Option<Bytes>,
     served: SimTime,
+    /// Since when the control plane knows us.
+    registered: Option<SimTime>,
     /// For what must wait for the control plane.
     pub(super) elsewhere: tokio::runtime::Handle,
 }
@@ -112,6 +116,7 @@ impl Hub {
             next_piece: 0,
             told_world: None,
             served: SimTime::ZERO,
+            registered: None,
             elsewhere: tokio::runtime::Handle::current(),
         }
     }
@@ -192,7 +197,7 @@ impl Hub {
         self.injections.clear();
         self.spawned.clear();
         let mut errands = old.errands;
-        errands.handle_time(SimTime(u64::MAX), &old.replicas);
+        errands.give_up();
         self.reply(errands.take_replies());
         self.clients.values_mut().for_each(Client::forget_all);
     }
@@ -200,6 +205,9 @@ impl Hub {
     /// Each region's owner is asked to tell us everything.
     fn subscribe(&mut self, view: &ClusterView) {
         let now = self.clock.local();
+        if !self.is_registered(now, view) {
+            return;
+        }
         let Some(world) = &mut self.world else {
             return;
         };
@@ -227,6 +235,15 @@ impl Hub {
                 world.errands.handle_new_owner(now, region);
             }
         }
+    }
+
+    /// Regions forget whoever the control plane does not know: they must have heard of us before they hear from us.
+    fn is_registered(&mut self, now: SimTime, view: &ClusterView) -> bool {
+        if !view.nodes.contains_key(&self.node) {
+            return false;
+        }
+        let since = *self.registered.get_or_insert(now);
+        now.since(since) >= INTRODUCTION
     }
 
     fn tell_world(&mut self, view: &ClusterView) {

@@ -23,7 +23,7 @@ use channel::EndpointId;
 use cpu_time::ThreadTime;
 use domain::{RegionId, SimTime, Tick};
 use region::{Region, RegionEvent, TickRecord};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
@@ -123,6 +123,8 @@ struct Host {
     post: PostOffice,
     mail: Vec<Mail>,
     subscribers: BTreeMap<EndpointId, Subscription>,
+    /// Processes that were registered when we last looked.
+    met: BTreeSet<NodeId>,
     feed: FeedBuilder,
     standby: Option<NodeId>,
     /// A snapshot is on its way there.
@@ -165,6 +167,7 @@ pub fn start(
         post,
         mail: Vec::new(),
         subscribers: BTreeMap::new(),
+        met: BTreeSet::new(),
         feed: FeedBuilder::default(),
         standby: None,
         unkept: None,
@@ -325,8 +328,9 @@ impl Host {
             self.snapshot_wanted = true;
         }
         self.moving = seat.moving;
+        // Only whom we have seen there: someone may have subscribed before we heard of its registration.
         let gone = |end: &EndpointId| {
-            let node = NodeId::of_endpoint(*end);
+            let node = NodeId::of_endpoint(*end).filter(|node| self.met.contains(node));
             node.is_some_and(|node| !view.nodes.contains_key(&node))
         };
         let forgotten: Vec<EndpointId> = self.subscribers.keys().copied().filter(gone).collect();
@@ -334,6 +338,7 @@ impl Host {
             self.subscribers.remove(&end);
             self.post.forget(end);
         }
+        self.met = view.nodes.keys().copied().collect();
     }
 
     fn frame(&mut self, start: ThreadTime) {
@@ -446,12 +451,14 @@ impl Host {
             let start = ThreadTime::now();
             let record = self.tick();
             let spent = std::mem::take(&mut self.cpu) + start.elapsed();
-            let mut gauges = self.gauges.lock();
-            gauges.ticks += 1;
-            gauges.late_ticks += u64::from(late);
-            gauges.cpu_secs += spent.as_secs_f64();
-            gauges.longest_tick_secs = gauges.longest_tick_secs.max(spent.as_secs_f64());
-            drop(gauges);
+            // Ticks that pass while it waits for answers are not stepped.
+            if !self.region.is_recovering() {
+                let mut gauges = self.gauges.lock();
+                gauges.ticks += 1;
+                gauges.late_ticks += u64::from(late);
+                gauges.cpu_secs += spent.as_secs_f64();
+                gauges.longest_tick_secs = gauges.longest_tick_secs.max(spent.as_secs_f64());
+            }
             if let Some(record) = record {
                 let record = Box::new(record);
                 let cpu_ms = spent.as_secs_f32() * 1e3;

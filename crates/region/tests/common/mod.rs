@@ -201,8 +201,8 @@ impl Stage {
                 region.handle_message(now, envelope);
             }
             region.handle_tick(now, self.tick);
-            region.handle_network_update(now);
             self.keep_snapshot(&mut region);
+            region.handle_network_update(now);
             self.listen(&mut region, &mut lines);
             self.regions[index] = Some(region);
         }
