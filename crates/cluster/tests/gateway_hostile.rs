@@ -358,11 +358,13 @@ async fn a_burst_of_connections_is_refused_at_the_door() {
         .filter(|event| matches!(event, client::Event::Updated { .. }));
     let updates = updates.count() as f64;
     assert!(!good.is_closed());
-    // A busy machine accepts, and refuses, a little later.
-    until(10.0, "nearly all are refused", || {
-        live.counters.refused_connections.get() > 9_000
+    // A busy machine answers a little later. Those who got in and say nothing must go after a second, so some of the many find room.
+    until(10.0, "nearly all were answered at the door", || {
+        let counters = &live.counters;
+        counters.refused_connections.get() + counters.connections.get() > 9_000
     })
     .await;
+    assert!(live.counters.refused_connections.get() > 100);
     // Orbit's balls give news in every frame, or every tenth is sent anyway.
     assert!(updates >= took * 3.0 - 2.0, "{updates} in {took} s");
     // Who says nothing must go; then there is room again.
