@@ -9,7 +9,7 @@
 
 use crate::names::{Generation, NodeId, Place, Term};
 use crate::store::{Entry, Revision};
-use boundary::{BoundaryConfig, Tolerances};
+use boundary::BoundaryConfig;
 use domain::{Layout, RegionId, RegionMap, RegionMapError};
 use scenes::Scene;
 use serde::de::DeserializeOwned;
@@ -157,11 +157,7 @@ impl WorldSpec {
         let scene = Scene::parse(text, files.as_deref())?;
         let map = region::staging::region_map(&scene, options.layout, options.regions)?;
         let boundary = BoundaryConfig {
-            tolerances: Tolerances {
-                speed: scene.tolerances.speed,
-                latency_secs: scene.tolerances.latency_ms * 1e-3,
-                frame_secs: scene.tolerances.frame_ms * 1e-3,
-            },
+            tolerances: region::staging::tolerances(&scene),
             step: scene.step,
             ..BoundaryConfig::default()
         };

@@ -1,7 +1,7 @@
 //! A scene put on regions: who starts with what. Every server works this out for itself, and all come to the same result.
 
 use crate::{Region, RegionConfig, RegionError};
-use boundary::{BodyView, BoundaryConfig, initial};
+use boundary::{BodyView, BoundaryConfig, Tolerances, initial};
 use domain::{Body, BodyId, Joint, Layout, RegionId, RegionMap, RegionMapError, Static};
 use glam::Vec3;
 use rustc_hash::FxHashMap;
@@ -25,6 +25,15 @@ pub fn region_map(
     match layout {
         Layout::Boxes => RegionMap::boxes(&scene.regions.boxes, scene.world),
         layout => RegionMap::build(layout, count, scene.world),
+    }
+}
+
+/// A scene's tolerances as the boundary wants them: seconds instead of milliseconds.
+pub fn tolerances(scene: &Scene) -> Tolerances {
+    Tolerances {
+        speed: scene.tolerances.speed,
+        latency_secs: scene.tolerances.latency_ms * 1e-3,
+        frame_secs: scene.tolerances.frame_ms * 1e-3,
     }
 }
 

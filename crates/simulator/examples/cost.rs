@@ -13,7 +13,7 @@
 //! no bar.) Other programs on the machine disturb a clock, even that of CPU time: what is compared takes turns tick by tick,
 //! and the median of many short rounds is printed beside the total; if the two are far apart, measure again.
 
-use boundary::{BodyView, BoundaryConfig, Tolerances, initial};
+use boundary::{BodyView, BoundaryConfig, initial};
 use cpu_time::ThreadTime;
 use domain::{
     Body, BodyForm, BodyId, Joint, Layout, Material, Motion, Rect, RegionId, RegionMap, Shape,
@@ -319,11 +319,7 @@ fn split_of(name: &str, servers: Option<usize>) {
     };
     let map = RegionMap::build(layout, servers, scene.world).unwrap_or_else(|why| fail(why));
     let config = BoundaryConfig {
-        tolerances: Tolerances {
-            speed: scene.tolerances.speed,
-            latency_secs: scene.tolerances.latency_ms * 1e-3,
-            frame_secs: scene.tolerances.frame_ms * 1e-3,
-        },
+        tolerances: region::staging::tolerances(&scene),
         step: scene.step,
         ..BoundaryConfig::default()
     };

@@ -6,9 +6,9 @@
 use crate::checkers::{Checkers, CheckersConfig, Report};
 use crate::facts::{AuraHeld, Fact, Projecting};
 use crate::outcome::Counters;
-use crate::simulation::fact_of;
+use crate::simulation::{fact_of, tell_births};
 use boundary::HandoverMode;
-use domain::{Epoch, RegionId, Tick, TickLength};
+use domain::{RegionId, Tick, TickLength};
 use region::staging::Staging;
 use region::{RegionEvent, TickRecord};
 use scenes::Scene;
@@ -68,16 +68,7 @@ impl Judge {
             hashes: Vec::new(),
             refused: None,
         };
-        for body in &scene.bodies {
-            judge.tell(&Fact::Born {
-                tick: Tick::ZERO,
-                region: staging.owners[&body.id],
-                body: body.id,
-                epoch: Epoch(0),
-                form: &body.form,
-                motion: &body.motion,
-            });
-        }
+        tell_births(scene, staging, |fact| judge.tell(fact));
         judge
     }
 

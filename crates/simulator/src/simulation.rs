@@ -8,7 +8,7 @@ mod telling;
 mod upheavals;
 mod wishes;
 
-pub(crate) use telling::fact_of;
+pub(crate) use telling::{fact_of, tell_births};
 
 use crate::checkers::{Checkers, CheckersConfig};
 use crate::facts::Fact;
@@ -19,7 +19,7 @@ use crate::outcome::{Counters, Outcome};
 use crate::server::Server;
 use crate::user::User;
 use boundary::HandoverMode;
-use domain::{Epoch, RegionId, RegionMap, RegionMapError, SimTime, Tick};
+use domain::{RegionId, RegionMap, RegionMapError, SimTime, Tick};
 use region::staging::{Staging, region_map};
 use region::{Region, RegionError, TickRecord};
 use scenes::Scene;
@@ -120,16 +120,7 @@ impl Simulation {
             let region = server.region.as_mut().expect("all are up");
             staging.furnish(scene, region)?;
         }
-        for body in &scene.bodies {
-            self.tell(&Fact::Born {
-                tick: Tick::ZERO,
-                region: staging.owners[&body.id],
-                body: body.id,
-                epoch: Epoch(0),
-                form: &body.form,
-                motion: &body.motion,
-            });
-        }
+        tell_births(scene, staging, |fact| self.tell(fact));
         self.store_snapshots(true);
         Ok(())
     }

@@ -6,12 +6,12 @@ use crate::frames::FrameModel;
 use crate::network::ChannelConfig;
 use crate::options::SimOptions;
 use crate::server::{Server, ServerPace};
-use boundary::{BoundaryConfig, Tolerances};
+use boundary::BoundaryConfig;
 use domain::SimTime;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use region::Region;
-use region::staging::Staging;
+use region::staging::{Staging, tolerances};
 use scenes::Scene;
 
 /// A run lasts at least this much longer than its last fault, seconds: longer than what the fault excuses.
@@ -25,11 +25,7 @@ pub(super) fn boundary_config(scene: &Scene, options: &SimOptions) -> BoundaryCo
         aura: options.aura,
         handover: options.handover,
         tie_break: options.tie_break,
-        tolerances: Tolerances {
-            speed: scene.tolerances.speed,
-            latency_secs: scene.tolerances.latency_ms * 1e-3,
-            frame_secs: scene.tolerances.frame_ms * 1e-3,
-        },
+        tolerances: tolerances(scene),
         step: scene.step,
     }
 }

@@ -5,7 +5,9 @@ use crate::facts::{AuraHeld, Fact, Projecting};
 use crate::server::Heard;
 use crate::user::Wish;
 use domain::{BodyId, ContactEnd, Epoch, RegionId, Tick};
+use region::staging::Staging;
 use region::{MovedBody, RegionEvent, TickRecord};
+use scenes::Scene;
 use std::collections::BTreeSet;
 
 /// What an event is to those who watch from above. Recoveries and refusals need to know more.
@@ -69,6 +71,20 @@ pub(crate) fn fact_of(region: RegionId, event: &RegionEvent, mut tell: impl FnMu
             }
         }
         RegionEvent::Recovered { .. } | RegionEvent::Refused { .. } | RegionEvent::Life(_) => {}
+    }
+}
+
+/// The bodies of the start come into being at their first owners.
+pub(crate) fn tell_births(scene: &Scene, staging: &Staging, mut tell: impl FnMut(&Fact<'_>)) {
+    for body in &scene.bodies {
+        tell(&Fact::Born {
+            tick: Tick::ZERO,
+            region: staging.owners[&body.id],
+            body: body.id,
+            epoch: Epoch(0),
+            form: &body.form,
+            motion: &body.motion,
+        });
     }
 }
 
