@@ -272,7 +272,8 @@ impl Default for LockSettings {
 /// Which trajectories count when both stations have computed some for the same hit (ML-26, D15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Conflict {
-    /// One's own: as published. The two stations keep two different outcomes.
+    /// One's own: as published. The two stations keep two different outcomes, unless the other's hit is due at an earlier frame than
+    /// one's own: then that one is played, as received.
     LocalPriority,
     /// Those of the station with the lower id, on both sides, even shortly after the bounce.
     LowerStation,
