@@ -112,9 +112,9 @@ impl Known<'_> {
         self.truths.iter().all(|truth| truth.asleep)
     }
 
-    /// Ticks at which a curve may begin: not after the old one fails.
+    /// Ticks at which a curve may begin: not after the old one fails, unless that was before anything is known (after a gap).
     pub(super) fn starts(&self, old_start: u64, fails: u64) -> impl Iterator<Item = u64> + use<> {
-        let last = fails.min(self.now);
+        let last = fails.clamp(self.oldest(), self.now);
         let first = (self.earliest.saturating_sub(START_EARLIER))
             .max(old_start)
             .max(self.oldest())
