@@ -635,11 +635,7 @@ impl Health {
             standby: from.text("standby")?,
             silent_ms: from.u32("silent")?,
             in_term_ms: from.u32("in term")?,
-            exceeded: [
-                from.u64("speed")?,
-                from.u64("latency")?,
-                from.u64("frame")?,
-            ],
+            exceeded: [from.u64("speed")?, from.u64("latency")?, from.u64("frame")?],
         })
     }
 }

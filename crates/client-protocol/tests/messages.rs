@@ -376,7 +376,10 @@ fn what_is_cut_off_or_too_long_is_refused() {
     for message in from_gateway() {
         let bytes = message.encode();
         // These may end between any two sections or parts.
-        let open = matches!(message, ToClient::Update { .. } | ToClient::Inspection { .. });
+        let open = matches!(
+            message,
+            ToClient::Update { .. } | ToClient::Inspection { .. }
+        );
         if !open {
             for end in 0..bytes.len() {
                 assert!(ToClient::decode(&bytes[..end]).is_err(), "{message:?}");
