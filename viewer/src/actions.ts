@@ -7,9 +7,9 @@ import type { Stage } from './view/stage.js';
 const UPRIGHT: Quat = [0, 0, 0, 1];
 const STILL: Vec3 = [0, 0, 0];
 /** m/s of a thrown ball, before it is aimed higher to reach its goal. */
-const THROW_SPEED = 15;
+const THROW_SPEED = 11;
 /** A ball is thrown from at most so far away, m. */
-const THROW_REACH = 22;
+const THROW_REACH = 14;
 /** Commands under way at once; the gateway allows 32. */
 const AT_ONCE = 12;
 

@@ -23,6 +23,8 @@ const LAYER_NAMES: Record<keyof Layers, [label: string, key: string]> = {
   truth: ['True pose of the picked body', ''],
   sleep: ['Sleepers darker', ''],
 };
+/** Exceeded tolerances are put into words at most so often, ms. */
+const QUIET_MS = 15_000;
 /** Panels are brought up to date so often, ms. */
 const PANELS_MS = 200;
 const EVERYTHING = LAYERS.auras | LAYERS.clusters | LAYERS.bodies | LAYERS.flight | LAYERS.migrations | LAYERS.crossings | LAYERS.health | LAYERS.figures | LAYERS.truth;
@@ -46,6 +48,8 @@ export class App {
   private last = 0;
   private panelsAt = 0;
   private seen = '';
+  private built = '';
+  private exceededAt = -QUIET_MS;
   private readonly boundTo = new Map<string, () => void>();
   private readonly title = h('h1', {}, 'Auramesh');
   private readonly status = h('span', { class: 'status', role: 'status' });
@@ -70,7 +74,11 @@ export class App {
       migrated: (journey) => this.stage.overlays.migrated(journey.place, journey.to, performance.now()),
       crossed: (place, speed) => this.stage.overlays.crossed(place, speed, performance.now()),
       exceeded: (region, what, times) => {
-        this.stage.ground.exceeded(region, performance.now());
+        const now = performance.now();
+        this.stage.ground.exceeded(region, now);
+        // The ground and the legend tell each time; words would bury everything else.
+        if (now - this.exceededAt < QUIET_MS) return;
+        this.exceededAt = now;
         this.notices.say(`Region ${region}: ${what} tolerance exceeded${times > 1 ? ` ${times} times` : ''}`, true);
       },
       healthChanged: (region, health, before) => this.tellHealth(region, health.state, health.server, before?.state, before?.server),
@@ -168,10 +176,8 @@ export class App {
       inspection: (_, parts) => {
         insight.handle(parts);
         const now = performance.now();
-        for (const part of parts) {
-          if (part.type === 'bodies') for (const { body, asleep } of part.bodies) stage.bodies.setAsleep(body, asleep, now);
-          if (part.type === 'health' && this.scene?.world) stage.ground.name(this.scene.world, insight.health);
-        }
+        for (const part of parts) if (part.type === 'bodies') for (const { body, asleep } of part.bodies) stage.bodies.setAsleep(body, asleep, now);
+        if (this.scene?.world) stage.ground.name(this.scene.world, insight.health);
       },
     };
   }
@@ -298,6 +304,9 @@ export class App {
     const features = this.scene?.features;
     const plays = role !== 'view';
     const rules = role === 'admin';
+    const built = JSON.stringify([role, features?.demo, features?.scenes]);
+    if (built === this.built) return;
+    this.built = built;
     document.body.dataset.role = role;
     for (const code of ['Space', 'KeyK', 'KeyL', 'KeyB', 'KeyI', 'KeyR', 'KeyN', 'KeyU', 'Delete', 'Digit1', 'Digit2', 'Digit3', 'Digit4', 'Digit5']) this.boundTo.delete(code);
     this.tools.replaceChildren();
@@ -343,7 +352,7 @@ export class App {
   /** The select shows the present scene, which the world calls by its title. */
   private chooseScene(): void {
     const world = this.scene?.world;
-    const chosen = this.scene?.features?.scenes.find((scene) => scene.name === world?.name || scene.about.startsWith(`${world?.name}`));
+    const chosen = this.scene?.features?.scenes.find((scene) => scene.name === world?.name);
     const blank = this.scenes.options[0];
     if (blank) blank.text = world?.name ?? '';
     this.scenes.value = chosen?.name ?? '';
@@ -399,7 +408,7 @@ export class App {
     const [latency, a] = slider('Delay', 200, 1, now.latencyMs, 'ms');
     const [jitter, b] = slider('Jitter', 100, 1, now.jitterMs, 'ms');
     const [loss, c] = slider('Loss', 30, 0.5, now.loss * 100, '%');
-    const apply = h('button', { type: 'button', class: 'primary', onclick: () => void this.actions?.setNetwork(Number(latency.value), Number(jitter.value), Number(loss.value) / 100) }, 'Apply');
+    const apply = h('button', { type: 'button', class: 'primary', onclick: () => void this.actions?.setNetwork(Number(latency.value), Math.min(Number(latency.value), Number(jitter.value)), Number(loss.value) / 100) }, 'Apply');
     const none = h('button', { type: 'button', onclick: () => void this.actions?.setNetwork(0, 0, 0) }, 'None');
     this.pop('network', h('p', {}, 'Emulated between the servers:'), a, b, c, h('div', { class: 'buttons' }, apply, none));
   }
@@ -532,7 +541,7 @@ export class App {
     if (id === this.picked) return;
     this.picked = id;
     if (id === null) this.follow(false);
-    this.insight.truths.clear();
+    if (!this.recorded) this.insight.truths.clear();
     this.ask();
     this.inspector.update(this.pickedBody, this.scene as Scene, this.insight, this.frame);
   }

@@ -4,6 +4,7 @@
 //! `AURAMESH_BLESS=1 cargo test --release -p auramesh-client --test web_vectors` writes them.
 
 mod web_vectors {
+    pub mod inspection;
     pub mod messages;
     pub mod stream;
 }

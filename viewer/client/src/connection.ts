@@ -1,7 +1,7 @@
 // A scene driven over a WebSocket that comes back by itself.
 
 import type { Answer, Area, Command } from './commands.js';
-import { decode, encode, type FromGateway, type Goodbye, SUBPROTOCOL, type ToGateway, VERSION } from './messages.js';
+import { decode, encode, type FromGateway, type Goodbye, SUBPROTOCOL, type ToGateway } from './messages.js';
 import { Scene, type SceneListener } from './scene.js';
 
 /** Where a connection stands. */
@@ -71,7 +71,7 @@ export class Connection {
     this.attempt++;
     this.goodbye = null;
     this.options.onStatus?.({ state: 'connecting', attempt: this.attempt });
-    const socket = new WebSocket(this.url, [SUBPROTOCOL, 'auramesh.v1']);
+    const socket = new WebSocket(this.url, SUBPROTOCOL);
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     socket.onopen = () => this.greet();
@@ -82,7 +82,7 @@ export class Connection {
   private greet(): void {
     this.heard = this.now();
     const { token = '', area = 'everything', rate = 0 } = this.options;
-    this.send({ type: 'hello', token, area, rate, version: this.socket?.protocol === 'auramesh.v1' ? 1 : VERSION });
+    this.send({ type: 'hello', token, area, rate });
     for (let i = 0; i < FIRST_PINGS; i++) this.later(i * FIRST_PING_MS, () => this.ping());
     const again = () => {
       this.ping();
@@ -200,7 +200,6 @@ export class Connection {
   }
 
   private send(message: ToGateway): void {
-    if (this.socket?.protocol === 'auramesh.v1' && (message.type === 'inspect' || message.type === 'anew')) return;
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(encode(message));
   }
 

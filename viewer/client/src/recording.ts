@@ -120,9 +120,8 @@ export class Player {
     this.time = time;
     while (this.next < this.chunks.length && (this.chunks[this.next] as Chunk).time <= time) {
       const chunk = this.chunks[this.next] as Chunk;
-      // Keys repeat what is known already, besides for those who begin there.
-      const known = chunk.kind === KEY && this.scene.world !== null;
-      if (!known) for (const message of this.recording.messages(chunk)) this.scene.handle(message, 0);
+      // Keys are part of the stream: they tell their own frame, too.
+      for (const message of this.recording.messages(chunk)) this.scene.handle(message, 0);
       this.next++;
     }
   }

@@ -62,8 +62,9 @@ export class Servers {
       row.exceeded.hidden = times === 0;
       if (health && times > 0) {
         const { speed, latency, frame } = health.exceeded;
-        const which = [speed && `speed ${speed} ×`, latency && `latency ${latency} ×`, frame && `frame ${frame} ×`].filter(Boolean);
-        setText(row.exceeded, `⚠ tolerance exceeded: ${which.join(', ')}`);
+        const which = [speed && `speed ${short(speed)} ×`, latency && `latency ${short(latency)} ×`, frame && `frame ${short(frame)} ×`].filter(Boolean);
+        setText(row.exceeded, `⚠ exceeded: ${which.join(', ')}`);
+        row.exceeded.title = 'How often a tolerance was exceeded: beyond it a collision may be late';
       }
       row.kill.hidden = !mayKill || !region.server;
       row.kill.setAttribute('aria-label', `Kill server ${region.server}`);

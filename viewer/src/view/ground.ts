@@ -7,6 +7,7 @@ import { lookOf } from './shapes.js';
 
 const FLOOR = 0x1b2434;
 const SCENERY = 0x8d98ab;
+const alarm = new THREE.Color(ALARM);
 
 /** How a region is marked on the ground. */
 interface Tile {
@@ -131,9 +132,9 @@ export class Ground {
   animate(now: number): void {
     this.regions.visible = this.showBorders;
     this.tiles.forEach((tile, number) => {
-      const share = Math.max(0, 1 - (now - tile.exceededAt) / 1500);
-      tile.floor.material.opacity = 0.13 + 0.35 * share;
-      tile.floor.material.color.set(share > 0 ? ALARM : ownerColour(number));
+      const share = Math.max(0, 1 - (now - tile.exceededAt) / 900);
+      tile.floor.material.opacity = 0.13 + 0.12 * share;
+      tile.floor.material.color.set(ownerColour(number)).lerp(alarm, 0.65 * share);
       if (tile.hatch.visible) tile.hatch.material.opacity = 0.4 + 0.2 * Math.sin(now / 180);
     });
   }
@@ -176,7 +177,7 @@ function borders(rects: Rect[], extent: Rect, origin: THREE.Vector3, size: numbe
     if (rect.maxZ < extent.maxZ) add(rect.minX, rect.maxZ, rect.maxX, rect.maxZ);
   }
   const texture = fade();
-  const material = new THREE.MeshBasicMaterial({ map: texture, color: 0xdfe9ff, transparent: true, side: THREE.DoubleSide, depthWrite: false, opacity: 0.5 });
+  const material = new THREE.MeshBasicMaterial({ map: texture, color: 0xdfe9ff, transparent: true, side: THREE.DoubleSide, depthWrite: false, opacity: 0.34 });
   const line = new THREE.LineBasicMaterial({ color: 0xf2f6ff, transparent: true, opacity: 0.85 });
   for (const [x1, z1, x2, z2] of edges) {
     const length = Math.hypot(x2 - x1, z2 - z1);

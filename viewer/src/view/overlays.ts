@@ -194,7 +194,7 @@ class Wire {
 
 export class Overlays {
   readonly group = new THREE.Group();
-  private readonly auras = new Bubbles(this.group, 0.34);
+  private readonly auras = new Bubbles(this.group, 0.24);
   private readonly halos = new Bubbles(this.group, 0.95);
   private readonly pulses = new Pulses();
   private readonly links: THREE.LineSegments<THREE.BufferGeometry, THREE.LineBasicMaterial>;
@@ -223,11 +223,11 @@ export class Overlays {
   }
 
   migrated(place: readonly [number, number, number], to: number, now: number): void {
-    this.pulse(place, now, ownerColour(to), 2.4);
+    this.pulse(place, now, ownerColour(to), 1.5);
   }
 
   crossed(place: readonly [number, number, number], speed: number, now: number): void {
-    this.pulse(place, now, '#ffffff', -Math.min(4, 1.4 + speed * 0.12));
+    this.pulse(place, now, '#ffffff', -Math.min(3, 1 + speed * 0.1));
   }
 
   private pulse([x, y, z]: readonly [number, number, number], now: number, colour: string, size: number): void {

@@ -30,8 +30,9 @@ export class Stage {
     this.canvas.className = 'stage';
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute('role', 'img');
-    this.renderer = new THREE.WebGLRenderer({ canvas: this.canvas, antialias: quality !== 'low', powerPreference: 'high-performance' });
-    this.soft = isSoftware(this.renderer);
+    this.soft = isSoftware();
+    const antialias = quality === 'high' || (quality === 'auto' && !this.soft);
+    this.renderer = new THREE.WebGLRenderer({ canvas: this.canvas, antialias, powerPreference: 'high-performance' });
     this.renderer.toneMapping = THREE.ACESFilmicToneMapping;
     this.renderer.toneMappingExposure = 1.12;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
@@ -51,7 +52,7 @@ export class Stage {
     this.quality = quality;
     const modest = quality === 'low' || (quality === 'auto' && this.soft);
     this.renderer.shadowMap.enabled = !modest;
-    this.ratio = modest ? Math.min(1, devicePixelRatio) : Math.min(2, devicePixelRatio);
+    this.ratio = modest ? Math.min(1, devicePixelRatio) * (this.soft ? (quality === 'low' ? 0.5 : 0.8) : 1) : Math.min(2, devicePixelRatio);
     this.sun.castShadow = !modest;
     this.resize();
   }
@@ -154,9 +155,12 @@ export class Stage {
 
 const scratch = new THREE.Vector3();
 
-function isSoftware(renderer: THREE.WebGLRenderer): boolean {
-  const gl = renderer.getContext();
+/** Without a graphics card the processor draws: the picture begins simpler then. */
+function isSoftware(): boolean {
+  const gl = document.createElement('canvas').getContext('webgl2');
+  if (!gl) return false;
   const about = gl.getExtension('WEBGL_debug_renderer_info');
   const name = String(gl.getParameter(about ? about.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+  gl.getExtension('WEBGL_lose_context')?.loseContext();
   return /swiftshader|llvmpipe|software/i.test(name);
 }

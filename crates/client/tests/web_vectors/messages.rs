@@ -13,10 +13,10 @@ const RECT: Rect = Rect {
     min: [-1.5, -2.0],
     max: [3.0, 4.25],
 };
-const PLAYERS: u64 = 1 << 63 | 7;
+pub const PLAYERS: u64 = 1 << 63 | 7;
 
 /// A whole number of 64 bits, which JSON does not hold.
-fn big(value: u64) -> Value {
+pub fn big(value: u64) -> Value {
     json!({ "big": value.to_string() })
 }
 
@@ -143,6 +143,7 @@ fn commands() -> Vec<(Command, Value)> {
             json!({ "type": "ray", "origin": at, "direction": [0, -1, 0], "reach": 10 }),
         ),
     ];
+    all.extend(of_demo());
     let layouts = [
         (Layout::Single, "single"),
         (Layout::Columns, "columns"),
@@ -208,6 +209,30 @@ fn commands() -> Vec<(Command, Value)> {
     all
 }
 
+fn of_demo() -> [(Command, Value); 3] {
+    let network = EmulatedNetwork {
+        latency_ms: 20.0,
+        jitter_ms: 5.5,
+        loss: 0.25,
+    };
+    [
+        (
+            Command::KillServer {
+                server: "s1".to_owned(),
+            },
+            json!({ "type": "kill-server", "server": "s1" }),
+        ),
+        (
+            Command::SetNetwork(network),
+            json!({ "type": "set-network", "latencyMs": 20, "jitterMs": 5.5, "loss": 0.25 }),
+        ),
+        (
+            Command::StopInjections,
+            json!({ "type": "stop-injections" }),
+        ),
+    ]
+}
+
 fn to_gateway() -> Vec<(ToGateway, Value)> {
     let mut all = vec![
         (
@@ -231,6 +256,14 @@ fn to_gateway() -> Vec<(ToGateway, Value)> {
             ToGateway::Ping { sent: SimTime(5) },
             json!({ "type": "ping", "sent": big(5) }),
         ),
+        (
+            ToGateway::Inspect(Inspect {
+                layers: Layers::AURAS.with(Layers::TRUTH),
+                picked: vec![BodyId(3), BodyId(PLAYERS)],
+            }),
+            json!({ "type": "inspect", "layers": 0x101, "picked": [big(3), big(PLAYERS)] }),
+        ),
+        (ToGateway::Anew, json!({ "type": "anew" })),
     ];
     for (id, (command, means)) in (1..).zip(commands()) {
         all.push((
@@ -370,6 +403,22 @@ fn from_gateway() -> Vec<(ToClient, Value)> {
             }),
         ),
         update(),
+        super::inspection::message(),
+        (
+            ToClient::Features(Features {
+                demo: true,
+                network: EmulatedNetwork {
+                    latency_ms: 20.0,
+                    jitter_ms: 5.5,
+                    loss: 0.25,
+                },
+                scenes: vec![("orbit".to_owned(), "Balls".to_owned())],
+            }),
+            json!({
+                "type": "features", "demo": true, "network": { "latencyMs": 20, "jitterMs": 5.5, "loss": 0.25 },
+                "scenes": [{ "name": "orbit", "about": "Balls" }],
+            }),
+        ),
         (
             ToClient::Pong {
                 sent: SimTime(5),
