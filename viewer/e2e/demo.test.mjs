@@ -119,9 +119,11 @@ test('AP-40: a body that crosses a border changes colour once, without flicker, 
     return String(answer.about);
   });
   await until(page, 'the rolling ball', (id) => window.auramesh.stage.bodies.drawn(BigInt(id)) !== null, id);
-  // Samples every frame from now on, of this body and of all others.
+  // Samples every frame from now on, of this body and of all others. Drawn coarsely, so that a processor draws many frames.
   await page.evaluate((id) => {
     const app = window.auramesh;
+    app.layers.auras = app.layers.clusters = false;
+    app.stage.renderer.setPixelRatio(0.15);
     const sampler = { samples: [], missing: 0, frames: 0, done: false };
     window.sampler = sampler;
     const known = new Map();
@@ -130,7 +132,7 @@ test('AP-40: a body that crosses a border changes colour once, without flicker, 
       sampler.frames++;
       const body = app.scene.bodies.get(BigInt(id));
       const place = app.stage.bodies.drawn(BigInt(id));
-      sampler.samples.push({ place, owner: body?.owner, colour: app.stage.bodies.colourOf(BigInt(id)), at: performance.now() });
+      sampler.samples.push({ place, owner: body?.owner, colour: app.stage.bodies.colourOf(BigInt(id)), at: performance.now(), frame: app.shownFrame });
       for (const other of app.scene.list) {
         const drawn = app.stage.bodies.drawn(other.id);
         if (drawn) known.set(other.id, true);
@@ -142,19 +144,26 @@ test('AP-40: a body that crosses a border changes colour once, without flicker, 
   }, id);
   await until(page, 'the ball to be owned by the other side', () => {
     const owners = new Set(window.sampler.samples.map((sample) => sample.owner));
-    return owners.size > 1 && performance.now() - window.sampler.samples.find((s) => s.owner !== window.sampler.samples[0].owner).at > 1500;
+    const enough = window.sampler.frames >= 30;
+    return enough && owners.size > 1 && performance.now() - window.sampler.samples.find((s) => s.owner !== window.sampler.samples[0].owner).at > 1500;
   });
   const { samples, missing, frames } = await page.evaluate(() => {
     window.sampler.done = true;
+    window.auramesh.layers.auras = window.auramesh.layers.clusters = true;
+    window.auramesh.stage.resize();
     return window.sampler;
   });
   assert.equal(missing, 0, 'of all bodies none was missing in a frame');
-  assert.ok(frames > 10, `${frames} frames`);
+  assert.ok(frames >= 30, `${frames} frames`);
   assert.ok(samples.every((sample) => sample.place !== null && sample.colour !== null), 'the ball was there in every frame');
   const changes = samples.filter((sample, i) => i > 0 && sample.owner !== samples[i - 1].owner).length;
   assert.ok(changes >= 1 && changes <= 3, `${changes} changes of owner`);
-  const jumps = samples.slice(1).map((sample, i) => Math.hypot(...sample.place.map((v, axis) => v - samples[i].place[axis])) / Math.max(1 / 60, (sample.at - samples[i].at) / 1000));
-  assert.ok(Math.max(...jumps) < 60, `no jump: ${Math.max(...jumps)} m/s`);
+  // Between two frames it goes no farther than a body can: 25 m/s for the time between the two moments shown, and what the stream may be off.
+  samples.slice(1).forEach((sample, i) => {
+    const way = Math.hypot(...sample.place.map((v, axis) => v - samples[i].place[axis]));
+    const seconds = Math.max(0, sample.frame - samples[i].frame) / 30;
+    assert.ok(way <= 25 * seconds + 0.1, `a jump of ${way} m in ${seconds} s`);
+  });
   if (changes === 1) {
     // From the old colour to the new one, never back.
     const parts = (css) => [1, 3, 5].map((i) => parseInt(css.slice(i, i + 2), 16));
@@ -273,36 +282,6 @@ test('the emulated network is set and every viewer hears of it', { timeout }, as
   noErrors();
 });
 
-test('a killed server shows as dead, then recovering or replaced, then all bodies are there again', { timeout }, async () => {
-  const before = await page.evaluate(() => {
-    const app = window.auramesh;
-    window.states = [];
-    const look = () => {
-      const row = document.querySelector('.servers li[data-region="1"]');
-      if (row && window.states.at(-1) !== row.dataset.state) window.states.push(row.dataset.state);
-      window.watching = requestAnimationFrame(look);
-    };
-    look();
-    return { bodies: app.scene.list.length, term: app.insight.health.get(1).term, session: String(app.scene.welcome.session) };
-  });
-  await page.locator('.servers li[data-region="1"] .kill').click();
-  await until(page, 'the dead server to show', () => window.states.some((state) => ['silent', 'abandoned', 'recovering', 'moving'].includes(state)));
-  await screenshot(page, '6-killed');
-  await until(page, 'the region to run again', (term) => {
-    const health = window.auramesh.insight.health.get(1);
-    return health.term > term && health.state === 'running' && document.querySelector('.servers li[data-region="1"]').dataset.state === 'running';
-  }, before.term);
-  await until(page, 'all bodies', (bodies) => window.auramesh.scene.list.length >= bodies - 2, before.bodies);
-  const now = await page.evaluate(() => {
-    cancelAnimationFrame(window.watching);
-    return { states: window.states, session: String(window.auramesh.scene.welcome.session), toasts: document.querySelector('.toasts').textContent };
-  });
-  assert.equal(now.session, before.session, 'the connection stayed');
-  console.log(`states of the killed server's region: ${now.states.join(' → ')}`);
-  await screenshot(page, '7-recovered');
-  noErrors();
-});
-
 test('AP-45: borders are drawn with the mouse and applied', { timeout }, async () => {
   await page.keyboard.press('KeyB');
   await until(page, 'the editor', () => !document.querySelector('.borders').hidden);
@@ -341,11 +320,11 @@ test('AP-44: reset and scene switch keep the connection', { timeout }, async () 
   await page.keyboard.press('KeyR');
   await until(page, 'a reset world', (generation) => window.auramesh.scene.world.generation > generation && window.auramesh.scene.list.length >= 300, generation);
   assert.equal(await page.evaluate(() => window.auramesh.scene.list.some((body) => body.id >> 63n)), false, 'what players have spawned is gone');
-  await page.locator('.scenes').selectOption('orbit');
-  await until(page, 'the other scene', () => window.auramesh.scene.world.name === 'orbit' && window.auramesh.scene.list.length > 0 && window.auramesh.scene.world.start > 0n);
-  await shows(page, 1);
+  await page.locator('.scenes').selectOption('playground');
+  await until(page, 'the other scene', () => window.auramesh.scene.world.name === 'playground' && window.auramesh.scene.list.length > 0 && window.auramesh.scene.world.start > 0n);
+  await shows(page, 80);
   assert.equal(await page.evaluate(() => String(window.auramesh.scene.welcome.session)), session);
-  await screenshot(page, '9-orbit');
+  await screenshot(page, '9-playground');
   noErrors();
 });
 
@@ -411,10 +390,13 @@ test('by keyboard alone: every tool can be reached and seen to have the focus', 
       await other.keyboard.press('Tab');
       const focus = await other.evaluate(() => {
         const element = document.activeElement;
+        // Between the last and the first there is the page itself.
+        if (element === document.body) return null;
         const style = getComputedStyle(element);
         const seen = style.outlineStyle !== 'none' || style.boxShadow !== 'none';
         return { name: element.textContent.trim() || element.getAttribute('aria-label') || element.name || element.tagName, seen };
       });
+      if (!focus) continue;
       assert.ok(focus.seen, `${focus.name} has no visible focus`);
       reached.add(focus.name);
     }
@@ -435,4 +417,34 @@ test('by keyboard alone: every tool can be reached and seen to have the focus', 
   } finally {
     await other.close();
   }
+});
+
+test('a killed server shows as dead, then recovering or replaced, then all bodies are there again', { timeout }, async () => {
+  const before = await page.evaluate(() => {
+    const app = window.auramesh;
+    window.states = [];
+    const look = () => {
+      const row = document.querySelector('.servers li[data-region="1"]');
+      if (row && window.states.at(-1) !== row.dataset.state) window.states.push(row.dataset.state);
+      window.watching = requestAnimationFrame(look);
+    };
+    look();
+    return { bodies: app.scene.list.length, term: app.insight.health.get(1).term, session: String(app.scene.welcome.session) };
+  });
+  await page.locator('.servers li[data-region="1"] .kill').click();
+  await until(page, 'the dead server to show', () => window.states.some((state) => ['silent', 'abandoned', 'recovering', 'moving'].includes(state)));
+  await screenshot(page, '6-killed');
+  await until(page, 'the region to run again', (term) => {
+    const health = window.auramesh.insight.health.get(1);
+    return health.term > term && health.state === 'running' && document.querySelector('.servers li[data-region="1"]').dataset.state === 'running';
+  }, before.term);
+  await until(page, 'all bodies', (bodies) => window.auramesh.scene.list.length >= bodies, before.bodies);
+  const now = await page.evaluate(() => {
+    cancelAnimationFrame(window.watching);
+    return { states: window.states, session: String(window.auramesh.scene.welcome.session), toasts: document.querySelector('.toasts').textContent };
+  });
+  assert.equal(now.session, before.session, 'the connection stayed');
+  console.log(`states of the killed server's region: ${now.states.join(' → ')}`);
+  await screenshot(page, '7-recovered');
+  noErrors();
 });

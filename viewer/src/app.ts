@@ -1,6 +1,6 @@
 // The page: one world, live or recorded, and everything one can do with it.
 
-import { type Body, Connection, LAYERS, Player, Recording, Scene, type SceneListener, type Status, type World } from '@auramesh/client';
+import { type Body, Connection, type Health, LAYERS, Player, Recording, Scene, type SceneListener, type Status, type World } from '@auramesh/client';
 import { Actions, SCENERY, SHAPES } from './actions.js';
 import { h, icon, setText } from './dom.js';
 import { Insight } from './insight.js';
@@ -81,7 +81,7 @@ export class App {
         this.exceededAt = now;
         this.notices.say(`Region ${region}: ${what} tolerance exceeded${times > 1 ? ` ${times} times` : ''}`, true);
       },
-      healthChanged: (region, health, before) => this.tellHealth(region, health.state, health.server, before?.state, before?.server),
+      healthChanged: (region, health, before) => this.tellHealth(region, health, before),
     });
     this.help = this.makeHelp();
     this.cameraTool = tool('camera', 'Orbit', 'C', () => this.switchCamera());
@@ -202,12 +202,12 @@ export class App {
     this.connection?.inspect(document.hidden ? 0 : EVERYTHING, this.picked === null ? [] : [this.picked]);
   }
 
-  private tellHealth(region: number, state: string, server: string, before: string | undefined, serverBefore: string | undefined): void {
-    if (before === undefined) return;
-    if (state === 'silent' || state === 'abandoned') this.notices.say(`Region ${region}: server ${serverBefore || server || '?'} does not answer`, true);
+  private tellHealth(region: number, { state, server, term }: Health, before: Health | undefined): void {
+    if (!before) return;
+    if (state === 'abandoned') this.notices.say(`Region ${region}: server ${before.server || '?'} is dead`, true);
     else if (state === 'recovering') this.notices.say(`Region ${region} recovers on ${server}`, true);
-    else if (state === 'running' && before !== 'running' && before !== 'waiting') this.notices.say(`Region ${region} runs again on ${server}`);
-    else if (state === 'running' && serverBefore !== server) this.notices.say(`Region ${region} is now on ${server}`);
+    else if (state === 'running' && term !== before.term) this.notices.say(`Region ${region} runs on ${server}`);
+    else if (state === 'running' && before.state === 'recovering') this.notices.say(`Region ${region} runs again on ${server}`);
   }
 
   private showStatus(status: Status): void {

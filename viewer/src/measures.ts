@@ -14,11 +14,13 @@ export interface FrameCost {
   /** Submitting the picture; with software GL this includes drawing it. */
   draw: number;
   bodies: number;
+  /** Updates that came meanwhile. */
+  updates: number;
 }
 
 export class Measures {
   readonly frames: FrameCost[] = [];
-  private current: FrameCost = { handle: 0, prepare: 0, panels: 0, draw: 0, bodies: 0 };
+  private current: FrameCost = { handle: 0, prepare: 0, panels: 0, draw: 0, bodies: 0, updates: 0 };
   private readonly shownAt: number[] = [];
   private readonly traffic: [at: number, bytes: number][] = [];
   readonly messages = new Map<string, number>();
@@ -32,6 +34,7 @@ export class Measures {
 
   received(bytes: number, type: string): void {
     this.traffic.push([performance.now(), bytes]);
+    if (type === 'update') this.current.updates++;
     this.messages.set(type, (this.messages.get(type) ?? 0) + 1);
   }
 
@@ -48,7 +51,7 @@ export class Measures {
     this.current.bodies = bodies;
     this.frames.push(this.current);
     if (this.frames.length > FRAMES) this.frames.shift();
-    this.current = { handle: 0, prepare: 0, panels: 0, draw: 0, bodies: 0 };
+    this.current = { handle: 0, prepare: 0, panels: 0, draw: 0, bodies: 0, updates: 0 };
     this.shownAt.push(now);
     while (this.shownAt.length && (this.shownAt[0] as number) < now - 1000) this.shownAt.shift();
     while (this.traffic.length && (this.traffic[0] as [number, number])[0] < now - 2000) this.traffic.shift();

@@ -84,7 +84,8 @@ class Chart {
     }
     context.fillText(`${short(most)} ${this.kind.unit}`, 3, 10);
     const sum = regions.reduce((total, [, points]) => total + (points.length ? value(points.at(-1) as Point) || 0 : 0), 0);
-    this.latest.textContent = regions.length ? `${short(sum)} ${this.kind.unit} in all` : 'no figures yet';
+    const measured = this.kind.title !== 'Tick time' || sum > 0;
+    this.latest.textContent = !regions.length ? 'no figures yet' : measured ? `${short(sum)} ${this.kind.unit} in all` : 'not measured';
     this.canvas.setAttribute('aria-label', `${this.kind.title}: ${this.latest.textContent}`);
     this.mark(context, regions, end, x, width, height);
   }

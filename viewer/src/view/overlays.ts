@@ -1,7 +1,7 @@
 // What nobody else shows: auras, clusters, bodies in flight, pulses, true poses.
 
 import * as THREE from 'three';
-import type { Scene } from '@auramesh/client';
+import type { Body, Scene } from '@auramesh/client';
 import type { Insight } from '../insight.js';
 import { ownerColour } from '../palette.js';
 import { lookOf, reachOf } from './shapes.js';
@@ -85,6 +85,8 @@ class Bubbles {
   }
 
   end(): void {
+    // Many of them in one place must not hide what they are about.
+    (this.mesh.material as THREE.ShaderMaterial).uniforms.strength!.value = this.strength * Math.min(1, (40 / Math.max(1, this.count)) ** 0.8);
     this.mesh.count = this.count;
     this.mesh.visible = this.count > 0;
     this.mesh.instanceMatrix.needsUpdate = true;
@@ -202,6 +204,8 @@ export class Overlays {
   private readonly selection = new Wire(0xffffff, 0.95);
   private readonly trueNow = new Wire(0xff9ad5, 0.55);
   private readonly trueThen = new Wire(0xfff27a, 0.95);
+  private linked: [Body, Body][] = [];
+  private linkedAt = -1;
   private readonly origin = new THREE.Vector3();
   /** What is drawn, for tests and for those who cannot see. */
   readonly counts = { auras: 0, flying: 0, links: 0, pulses: 0 };
@@ -281,17 +285,19 @@ export class Overlays {
   private showLinks(scene: Scene, insight: Insight, visible: boolean): void {
     let count = 0;
     if (visible) {
-      const needed = insight.clusterOf.size * 2;
+      if (insight.version !== this.linkedAt) {
+        this.linkedAt = insight.version;
+        this.linked = link(scene, insight);
+      }
+      this.links.material.opacity = 0.2 + 0.55 * Math.min(1, 60 / Math.max(1, this.linked.length));
+      const needed = this.linked.length * 2;
       if (needed > this.linkPlaces.count) {
         this.linkPlaces = new THREE.BufferAttribute(new Float32Array(3 * needed * 2), 3);
         this.links.geometry.dispose();
         this.links.geometry = new THREE.BufferGeometry().setAttribute('position', this.linkPlaces);
       }
-      for (const member of insight.clusterOf.values()) {
-        if (member.cluster === member.body) continue;
-        const [a, b] = [scene.bodies.get(member.body), scene.bodies.get(member.cluster)];
-        if (!a?.placed || !b?.placed) continue;
-        for (const { pose } of [a, b]) {
+      for (const pair of this.linked) {
+        for (const { pose } of pair) {
           this.linkPlaces.setXYZ(count++, pose.px - this.origin.x, pose.py - this.origin.y, pose.pz - this.origin.z);
         }
       }
@@ -329,6 +335,30 @@ export class Overlays {
       wire.lines.visible = true;
     }
   }
+}
+
+/** Each member of a cluster with the nearest of those just before it: a web that shows who belongs together without a line from everyone to everyone. */
+function link(scene: Scene, insight: Insight): [Body, Body][] {
+  const clusters = new Map<bigint, Body[]>();
+  for (const member of insight.clusterOf.values()) {
+    const body = scene.bodies.get(member.body);
+    if (!body?.placed) continue;
+    const others = clusters.get(member.cluster);
+    if (others) others.push(body);
+    else clusters.set(member.cluster, [body]);
+  }
+  const pairs: [Body, Body][] = [];
+  for (const bodies of clusters.values()) {
+    bodies.forEach((body, at) => {
+      let [nearest, least]: [Body | null, number] = [null, Infinity];
+      for (const other of bodies.slice(Math.max(0, at - 24), at)) {
+        const apart = (body.pose.px - other.pose.px) ** 2 + (body.pose.py - other.pose.py) ** 2 + (body.pose.pz - other.pose.pz) ** 2;
+        if (apart < least) [nearest, least] = [other, apart];
+      }
+      if (nearest) pairs.push([body, nearest]);
+    });
+  }
+  return pairs;
 }
 
 const scratch = new THREE.Vector3();

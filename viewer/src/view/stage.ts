@@ -122,6 +122,7 @@ export class Stage {
 
   /** A ray from the camera through a point of the screen, −1 to 1 each. */
   ray(x: number, y: number): THREE.Raycaster {
+    this.cameras.camera.updateMatrixWorld();
     const ray = new THREE.Raycaster();
     ray.setFromCamera(new THREE.Vector2(x, y), this.cameras.camera);
     return ray;
@@ -147,6 +148,7 @@ export class Stage {
 
   /** Where something is on the screen, in CSS pixels; null if behind. */
   project([x, y, z]: readonly [number, number, number]): { x: number; y: number } | null {
+    this.cameras.camera.updateMatrixWorld();
     const at = new THREE.Vector3(x, y, z).sub(this.origin).project(this.cameras.camera);
     if (at.z > 1) return null;
     return { x: ((at.x + 1) / 2) * this.canvas.clientWidth, y: ((1 - at.y) / 2) * this.canvas.clientHeight };
