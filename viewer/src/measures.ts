@@ -20,6 +20,8 @@ export interface FrameCost {
 
 export class Measures {
   readonly frames: FrameCost[] = [];
+  /** Frames shown so far. */
+  total = 0;
   private current: FrameCost = { handle: 0, prepare: 0, panels: 0, draw: 0, bodies: 0, updates: 0 };
   private readonly shownAt: number[] = [];
   private readonly traffic: [at: number, bytes: number][] = [];
@@ -49,6 +51,7 @@ export class Measures {
 
   frame(bodies: number, now: number): void {
     this.current.bodies = bodies;
+    this.total++;
     this.frames.push(this.current);
     if (this.frames.length > FRAMES) this.frames.shift();
     this.current = { handle: 0, prepare: 0, panels: 0, draw: 0, bodies: 0, updates: 0 };
