@@ -7,7 +7,7 @@ use crate::coordinator::world_of;
 use crate::local_cluster::{Links, LocalCluster};
 use crate::output::print;
 use client_protocol::EmulatedNetwork;
-use cluster::gateway::{DemoControls, Gateway, GatewaySettings};
+use cluster::gateway::{DemoControls, Gateway, GatewayError, GatewaySettings};
 use cluster::node::Node;
 use cluster::schema::{Role, WorldOptions};
 use cluster::server::HostSettings;
@@ -87,9 +87,13 @@ async fn demo(args: &DemoArgs) -> Result<(), String> {
         tokens: args.tokens_file.clone(),
         ..GatewaySettings::new(bind)
     };
-    let gateway = Gateway::bind(settings)
-        .await
-        .map_err(|error| format!("{error} (--port chooses another one, 0 any that is free)"))?;
+    let gateway = Gateway::bind(settings).await.map_err(|error| {
+        let hint = match error {
+            GatewayError::Listen(..) => " (--port chooses another one, 0 any that is free)",
+            _ => "",
+        };
+        format!("{error}{hint}")
+    })?;
     let (wishes, mut wanted) = mpsc::channel(MOST_WISHES);
     let gateway = gateway.for_demo(Arc::new(Hands {
         wishes,

@@ -140,7 +140,8 @@ fn record_simulated(args: &RecordArgs) -> Result<(), String> {
     let shared = Rc::clone(&tape);
     simulation.look(Box::new(move |look| {
         let mut tape = shared.borrow_mut();
-        let events = [&look.record.before_step[..], &look.record.after_step[..]];
+        let record = look.record;
+        let events = [look.between, &record.before_step, &record.after_step];
         tape.recorder
             .handle_tick(look.now, look.region, &events, look.bytes_sent);
         tape.write();

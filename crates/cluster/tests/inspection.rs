@@ -1,6 +1,8 @@
 //! Looking closely: auras, clusters, migrations, contacts across borders, how servers are, the truth about a body (issue 5, what nobody else shows).
 
+#[allow(dead_code, reason = "shared with other tests")]
 mod gateway_common;
+#[allow(dead_code, reason = "shared with other tests")]
 mod live_common;
 
 use client::{ClientError, Event, Options};

@@ -24,6 +24,15 @@ pub(crate) const MESSAGES: u8 = 0x03;
 pub(crate) const INDEX: u8 = 0x04;
 pub(crate) const NOTE: u8 = 0x05;
 
+/// All kinds of chunks with their numbers and names, as the format's page lists them.
+pub const CHUNK_KINDS: &[(u8, &str)] = &[
+    (TRACK, "Track"),
+    (KEY, "Key"),
+    (MESSAGES, "Messages"),
+    (INDEX, "Index"),
+    (NOTE, "Note"),
+];
+
 /// What a recording begins with.
 ///
 /// ```text

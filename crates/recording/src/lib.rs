@@ -18,7 +18,7 @@ mod reader;
 mod writer;
 
 pub use format::{
-    Header, MAX_CHUNK_BYTES, MAX_HEADER_BYTES, MOST_TRACKS, SIMULATED_START, VERSION,
+    CHUNK_KINDS, Header, MAX_CHUNK_BYTES, MAX_HEADER_BYTES, MOST_TRACKS, SIMULATED_START, VERSION,
 };
 pub use poses::{Pose, PoseSettings, PoseTrack};
 pub use reader::{Chunk, ChunkKind, Messages, Recording, RecordingError};

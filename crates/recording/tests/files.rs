@@ -154,6 +154,52 @@ fn writers_have_limits() {
     ));
 }
 
+/// The page lists the kinds of chunks that there are.
+#[test]
+fn the_page_lists_all_kinds() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/protocols/recording.md"
+    );
+    let page = std::fs::read_to_string(path).expect("the format's page");
+    let table = page
+        .split("<!-- kinds: chunks -->")
+        .nth(1)
+        .expect("a table");
+    let table = table.trim_start().split("\n\n").next().unwrap_or_default();
+    let listed: Vec<String> = table
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(|line| line.split('|').take(3).collect::<Vec<_>>().join("|"))
+        .collect();
+    let known = recording::CHUNK_KINDS.iter();
+    let known: Vec<String> = known
+        .map(|(number, name)| format!("| `{number:02x}` | {name} "))
+        .collect();
+    assert_eq!(listed, known);
+}
+
+/// Bytes that must not change: the header, a track and a message.
+#[test]
+fn the_bytes_are_those_of_version_1() {
+    let header = Header {
+        start: 1,
+        title: "t".to_owned(),
+        about: Vec::new(),
+    };
+    let mut writer = Writer::new(Vec::new(), &header).expect("written");
+    let track = writer.track("w").expect("room");
+    writer.messages(track, 2, &[&[7]]).expect("written");
+    let hex: String = writer
+        .finish()
+        .expect("written")
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect();
+    let golden = include_str!("golden.hex");
+    assert_eq!(hex, golden.split_whitespace().collect::<String>());
+}
+
 fn pose(body: u64, frame: u64, owner: u32) -> Pose {
     let t = frame as f64 / 30.0;
     let (sin, cos) = t.sin_cos();

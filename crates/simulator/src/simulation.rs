@@ -21,7 +21,7 @@ use crate::user::User;
 use boundary::HandoverMode;
 use domain::{RegionId, RegionMap, RegionMapError, SimTime, Tick};
 use region::staging::{Staging, region_map};
-use region::{Region, RegionError, TickRecord};
+use region::{Region, RegionError, RegionEvent, TickRecord};
 use scenes::Scene;
 use setup::{boundary_config, check_faults, duration, servers};
 use std::collections::BTreeMap;
@@ -70,6 +70,8 @@ pub struct Simulation {
     snapshot_of: BTreeMap<RegionId, Tick>,
     watcher: Option<Watcher>,
     onlooker: Option<Onlooker>,
+    // What happened between two ticks, for the onlooker.
+    unseen: BTreeMap<RegionId, Vec<RegionEvent>>,
     stopped: bool,
 }
 
@@ -82,6 +84,8 @@ pub struct Look<'a> {
     pub now: SimTime,
     /// The region.
     pub region: &'a Region,
+    /// What users have brought about since the tick before.
+    pub between: &'a [RegionEvent],
     /// What has happened in the tick.
     pub record: &'a TickRecord,
     /// Datagram bytes it had sent to others before.
@@ -120,6 +124,7 @@ impl Simulation {
             snapshot_of: BTreeMap::new(),
             watcher: None,
             onlooker: None,
+            unseen: BTreeMap::new(),
             stopped: false,
             servers,
             map,
@@ -214,18 +219,23 @@ impl Simulation {
         let mut records = Vec::new();
         let bytes_sent = self.servers[index].bytes_sent();
         let onlooker = &mut self.onlooker;
+        let mut between = self.unseen.remove(&id).unwrap_or_default();
         self.servers[index].run_frame(now, last_tick, |region| {
             let record = TickRecord::of(region);
             if let Some(look) = onlooker {
                 look(&Look {
                     now,
                     region,
+                    between: &std::mem::take(&mut between),
                     record: &record,
                     bytes_sent,
                 });
             }
             records.push(record);
         });
+        if !between.is_empty() {
+            self.unseen.insert(id, between);
+        }
         self.tell_heard(id);
         for record in records {
             self.tell_tick(id, record);

@@ -7,6 +7,7 @@
 //! gateway. Nothing here depends on anything but what it is fed with.
 
 use super::live_world::LiveWorld;
+use super::sights::FRAMES_PER_ROUND;
 use super::viewpoint::Viewpoint;
 use crate::messages::RegionState;
 use crate::names::{NodeId, Term};
@@ -187,9 +188,11 @@ impl Recorder {
         self.world.replicas.handle_time(now);
         let frame = self.world.export(number);
         self.world.encode(&frame);
-        let is_key = self
+        let due = self
             .last_key
             .is_none_or(|last| number - last >= self.settings.key_frames.max(1));
+        // Everything includes what is seen by those who look closely.
+        let is_key = due && number.is_multiple_of(FRAMES_PER_ROUND);
         let mut messages: Vec<Bytes> = Vec::new();
         if is_key {
             self.last_key = Some(number);
@@ -205,6 +208,9 @@ impl Recorder {
         let Some(mut fan_out) = fan_out else {
             return;
         };
+        if self.last_key.is_none() {
+            return;
+        }
         messages.extend(self.viewpoint.greet(&fan_out));
         messages.extend(self.viewpoint.next_message(&mut fan_out));
         messages.extend(self.viewpoint.next_inspection(&mut fan_out));
