@@ -21,6 +21,8 @@ export class Body {
   placed = false;
   /** Its place in {@link Scene.list}. */
   index = -1;
+  /** Whatever belongs to it where it is drawn; nothing here looks at it. */
+  tag: unknown = null;
   /** The cells that tell of it, the last one first. */
   readonly sources: Source[] = [];
   private track: Track | null = null;
