@@ -577,7 +577,7 @@ export class App {
   private show(scene: Scene, seconds: number): void {
     const begun = performance.now();
     this.recorded?.timeline.advance(seconds);
-    this.frame = this.recorded ? this.recorded.player.frame : scene.shownFrame(begun);
+    this.frame = this.recorded ? this.recorded.player.frame : scene.steadyFrame(begun);
     this.stage.prepare(scene, this.insight, this.layers, this.picked, this.following ? this.pickedBody : null, this.frame, begun, seconds);
     const prepared = performance.now();
     if (prepared - this.panelsAt > PANELS_MS) {
