@@ -127,7 +127,7 @@ impl Pair {
         if record.kind == RecordKind::Done && record.index == 0 {
             return Heard::Nothing;
         }
-        let settled = settings.conflict != Conflict::LocalPriority;
+        let settled = settings.conflict != Conflict::EarlierFirst;
         if settled && record.kind == RecordKind::Notice && self.is_committed_to(&record) {
             // Both have foretold it: there is nothing to wait for but the commit, whoever's it is by now.
             self.merge_commit(us, from, &record, settings.conflict);
@@ -157,7 +157,7 @@ impl Pair {
 
     /// A notice of the same hit may have been here before our own commit.
     pub fn weigh_notice(&mut self, us: StationId, conflict: Conflict) {
-        if conflict == Conflict::LocalPriority {
+        if conflict == Conflict::EarlierFirst {
             // Both stand: whichever is due at an earlier frame is played.
             return;
         }
@@ -200,7 +200,7 @@ impl Pair {
         conflict: Conflict,
     ) -> Option<Commit> {
         let commit = self.commit.filter(|_| self.is_committed_to(record))?;
-        if conflict == Conflict::LocalPriority {
+        if conflict == Conflict::EarlierFirst {
             return None;
         }
         let theirs = record.velocities.is_some()
@@ -301,7 +301,7 @@ impl Pair {
 /// Whether the first's trajectories count rather than the second's (ours).
 fn prevails(conflict: Conflict, other: (StationId, u8), ours: (StationId, u8)) -> bool {
     match conflict {
-        Conflict::LocalPriority => false,
+        Conflict::LocalPriority | Conflict::EarlierFirst => false,
         Conflict::LowerStation => other.0 < ours.0,
         Conflict::Score => (other.1, ours.0) > (ours.1, other.0),
     }
