@@ -15,6 +15,7 @@ mod outcome;
 mod server;
 mod simulation;
 pub mod soak;
+pub mod stations;
 mod user;
 
 pub use judge::{Judge, Judgement};
