@@ -16,12 +16,14 @@
 //! # }
 //! ```
 //! [`Scene`] is the core of it: messages in, poses out, no I/O. [`Client`] drives one over a WebSocket. [`Bot`] drives a client, for load tests.
+//! [`stations`] play against each other directly, over UDP.
 
 mod bot;
 mod connection;
 mod options;
 mod pace;
 mod scene;
+pub mod stations;
 
 pub use bot::{Bot, BotReport, BotSettings};
 pub use client_protocol::{

@@ -19,6 +19,7 @@ mod factor_figures;
 mod frame_density;
 mod head_on;
 mod loss;
+mod motion_lock;
 mod naive;
 mod observation;
 mod output;

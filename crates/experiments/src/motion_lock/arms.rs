@@ -3,9 +3,7 @@
 use super::setup::Setup;
 use domain::SimTime;
 use serde::Serialize;
-use station::{
-    Conflict, Curve, ForesightPath, Gate, LockWindow, Protocol, Settings, StationId,
-};
+use station::{Convergence, Protocol, Settings, StationId};
 
 /// The station that decides everything in the super-node arm.
 pub(crate) const SUPER: StationId = StationId(0);
@@ -116,6 +114,15 @@ impl Arm {
         settings.frame = SimTime::from_millis(setup.frame_ms);
         settings.reckoning.threshold = setup.threshold;
         settings.lock.max = SimTime::from_millis(setup.lock_ms);
+        // Every message is late or lost for itself in all arms, or they could not be compared in pairs.
+        settings.wire.bundle = setup.bundle;
+        if setup.glide_ms > 0.0 {
+            let over = SimTime::from_millis(setup.glide_ms);
+            settings.reckoning.convergence = Convergence::Linear {
+                min: over,
+                max: over,
+            };
+        }
         settings
     }
 

@@ -69,8 +69,9 @@ pub(crate) struct Record {
     /// The network as it was.
     pub latency_ms: f64,
     pub lost: f64,
-    /// How long it was.
+    /// How long it was, and when its first hit came.
     pub secs: f64,
+    pub first_hit_secs: Option<f64>,
 }
 
 impl Record {
@@ -79,16 +80,19 @@ impl Record {
     }
 }
 
-struct Both<'a>(&'a mut Monitor, &'a mut LockChecker);
+/// The monitor, the checker of locks, and whoever else wants to look on.
+struct All<'a>(&'a mut Monitor, &'a mut LockChecker, &'a mut dyn Watcher);
 
-impl Watcher for Both<'_> {
+impl Watcher for All<'_> {
     fn frame(&mut self, now: SimTime, station: &Station) {
         self.0.frame(now, station);
         self.1.frame(now, station);
+        self.2.frame(now, station);
     }
     fn event(&mut self, now: SimTime, station: StationId, event: &Event) {
         self.0.event(now, station, event);
         self.1.event(now, station, event);
+        self.2.event(now, station, event);
     }
     fn sent(&mut self, now: SimTime, from: StationId, to: StationId, bytes: usize) {
         self.0.sent(now, from, to, bytes);
@@ -97,6 +101,10 @@ impl Watcher for Both<'_> {
         self.0.exit(from, to, exit);
     }
 }
+
+struct Nobody;
+
+impl Watcher for Nobody {}
 
 impl Encounter {
     /// The same seed for all protocols: they are compared in pairs.
@@ -120,6 +128,15 @@ impl Encounter {
 
     /// Runs it with these settings and gives back everything that was seen.
     pub fn watch(&self, settings: &Settings) -> (Monitor, LockChecker, Stage) {
+        self.watch_with(settings, &mut Nobody)
+    }
+
+    /// The same with someone else looking on.
+    pub fn watch_with(
+        &self,
+        settings: &Settings,
+        other: &mut dyn Watcher,
+    ) -> (Monitor, LockChecker, Stage) {
         let setup = &self.setup;
         let mut stage = Stage::new(StageOptions {
             seed: self.seed,
@@ -158,10 +175,10 @@ impl Encounter {
         let mut at = SimTime::ZERO;
         while at < end {
             at = (at + frame).min(end);
-            let mut both = Both(&mut monitor, &mut locks);
-            stage.run(at, &mut both, &mut |_| false);
+            let mut all = All(&mut monitor, &mut locks, other);
+            stage.run(at, &mut all, &mut |_| false);
             if let Some(hit) = first_hit(&monitor) {
-                end = end.min(hit + AFTER_HIT);
+                end = hit + AFTER_HIT;
             }
         }
         (monitor, locks, stage)
@@ -204,6 +221,7 @@ impl Encounter {
             latency_ms: monitor.latency_ms.avg(),
             lost: monitor.packets.1 as f64 / monitor.packets.0.max(1) as f64,
             secs: stage.now().as_secs(),
+            first_hit_secs: first_hit(monitor).map(SimTime::as_secs),
         }
     }
 }
@@ -227,7 +245,7 @@ fn intervals(monitor: &Monitor) -> (Vec<f64>, u64) {
 
 /// Both ends know it; what it guards against is tested with the core.
 pub(crate) fn key() -> LinkKey {
-    LinkKey::from_secret(b"the offline stage")
+    LinkKey::new(b"the offline stage")
 }
 
 /// What the virtual perfect station counts in a scenario (ML-41).
