@@ -96,13 +96,25 @@ impl Ledger {
 
     /// A hit at `time` is registered at `at`. The number it has (ML-12); `cp ≥ c` stays true (D3).
     pub fn count(&mut self, time: SimTime, at: SimTime) -> u32 {
+        self.armed = false;
+        self.blocked_until = self.blocked_until.max(time.max(at) + self.refractory);
+        self.enter(time)
+    }
+
+    /// A hit that is only counted, because it is long past. It must not stand in the way of one that is just happening.
+    pub fn count_past(&mut self, time: SimTime, now: SimTime) -> u32 {
+        if now.since(time) < self.refractory {
+            return self.count(time, time);
+        }
+        self.enter(time)
+    }
+
+    fn enter(&mut self, time: SimTime) -> u32 {
         let place = self.recent.partition_point(|known| *known <= time);
         self.recent.insert(place, time);
         if self.recent.len() > KEPT {
             self.recent.pop_front();
         }
-        self.armed = false;
-        self.blocked_until = self.blocked_until.max(time.max(at) + self.refractory);
         self.raise(1)
     }
 

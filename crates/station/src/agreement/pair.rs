@@ -226,7 +226,10 @@ impl Pair {
     pub fn play(&mut self, played: Played) -> u32 {
         let index = self.ledger.count(played.time, played.at);
         self.played = Some(Played { index, ..played });
-        self.commit = None;
+        // A commit to this very hit is kept with it; one to the next hit stands.
+        let ledger = &self.ledger;
+        self.commit
+            .take_if(|commit| ledger.is_same((commit.index, commit.time), (index, played.time)));
         let stale = |told: &mut Told| self.ledger.has(told.record.index, told.record.time);
         self.notice.take_if(stale);
         index
@@ -276,3 +279,7 @@ fn prevails(conflict: Conflict, other: (StationId, u8), ours: (StationId, u8)) -
         Conflict::Score => (other.1, ours.0) > (ours.1, other.0),
     }
 }
+
+#[cfg(test)]
+#[path = "pair_tests.rs"]
+mod tests;

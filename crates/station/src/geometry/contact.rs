@@ -30,14 +30,6 @@ pub fn time_to_contact(offset: DVec3, velocity: DVec3, reach: f64) -> f64 {
     k / (-b + discriminant.sqrt())
 }
 
-/// The nearest that two bodies come.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Approach {
-    pub distance: f64,
-    /// Seconds from the beginning.
-    pub secs: f64,
-}
-
 /// Seconds from `now` until two bodies on these courses touch, if that is within `horizon` seconds.
 pub(crate) fn first_contact(
     [one, other]: [&Course; 2],
@@ -78,25 +70,19 @@ pub(crate) fn first_contact(
     None
 }
 
-/// The nearest that two bodies come within `horizon` seconds if nothing stops them.
-pub(crate) fn closest(courses: [&Course; 2], now: SimTime, horizon: f64) -> Approach {
-    let measure = |secs: f64| distance(courses, now, secs);
-    let step = horizon / f64::from(STEPS);
-    let best = (0..=STEPS)
-        .map(|index| f64::from(index) * step)
-        .map(|secs| (measure(secs), secs))
-        .fold((f64::INFINITY, 0.0), |best, look| {
-            if look.0 < best.0 { look } else { best }
-        });
-    let (early, late) = ((best.1 - step).max(0.0), (best.1 + step).min(horizon));
-    let (secs, distance) = descend(&measure, early, late);
-    match distance < best.0 {
-        true => Approach { distance, secs },
-        false => Approach {
-            distance: best.0,
-            secs: best.1,
-        },
-    }
+/// The least of distance plus `margin` (as a function of the seconds from now) on the way from `early` to `late` seconds ahead, if
+/// nothing stops the two.
+pub(crate) fn closest(
+    courses: [&Course; 2],
+    now: SimTime,
+    (early, late): (f64, f64),
+    margin: impl Fn(f64) -> f64,
+) -> f64 {
+    let step = (late - early) / f64::from(STEPS);
+    (0..=STEPS)
+        .map(|index| early + f64::from(index) * step)
+        .map(|secs| distance(courses, now, secs) + margin(secs))
+        .fold(f64::INFINITY, f64::min)
 }
 
 fn distance([one, other]: [&Course; 2], now: SimTime, secs: f64) -> f64 {
@@ -192,8 +178,10 @@ mod tests {
         let lane = Course::straight(now, DVec3::new(30.0, -62.83, 0.0), DVec3::Y * 250.0);
         let found = first_contact([&circling, &lane], now, 20.0, 0.25, true);
         assert_eq!(found, None);
-        let near = closest([&circling, &lane], now, 0.3);
-        assert!(near.distance > 28.0 && near.distance < 31.0, "{near:?}");
+        let near = closest([&circling, &lane], now, (0.0, 0.3), |_| 0.0);
+        assert!(near > 28.0 && near < 31.0, "{near}");
+        let doubtful = closest([&circling, &lane], now, (0.0, 0.3), |secs| secs * 100.0);
+        assert!(doubtful > near + 10.0);
     }
 
     #[test]

@@ -86,21 +86,28 @@ impl Replica {
         }
         if basis.is_some_and(|basis| basis.segment != sample.segment) {
             self.stretch = Some((sample.segment, sample.time));
+            self.forecasts.restart();
         }
+        self.forecasts.learn(sample.time, sample.position);
         let newest = self
             .history
             .newest()
             .is_some_and(|newest| newest.time == sample.time);
-        let same_stretch = basis.is_some_and(|basis| basis.segment == sample.segment);
-        if newest && same_stretch && self.history.len() > 2 {
-            let ahead = basis.map_or(SimTime::ZERO, |basis| sample.time.since(basis.time));
-            self.forecasts
-                .learn(ahead, foretold.distance(sample.position));
-        }
         if newest {
             self.last_deviation = Some(foretold.distance(sample.position));
         }
         if let Some(course) = self.history.course(settings) {
+            // A lone position says nothing of where it is going: as before, until the next one tells.
+            let course = match self.history.len() == 1 && sample.velocity.is_none() {
+                true => Course::straight(
+                    sample.time,
+                    sample.position,
+                    self.net.at(sample.time).velocity,
+                ),
+                false => course,
+            };
+            let basis = self.history.newest().map_or(now, |newest| newest.time);
+            self.forecasts.remember(basis, course);
             self.follow(now, course, settings);
         }
         true
@@ -239,13 +246,28 @@ impl Replica {
         self.shown
     }
 
-    /// How far off it may be `ahead` seconds from now (G2): nothing but the threshold if all forecasts came true.
+    /// How far off it may be `ahead` seconds from now (G2): nothing but the threshold if all forecasts came true, its whole way if
+    /// nothing is known of the stretch it is on.
     pub fn uncertainty(&self, now: SimTime, ahead: f64, settings: &ReckoningSettings) -> f64 {
         let basis = self
             .history
             .newest()
             .map_or(self.net.from(), |newest| newest.time);
         let age = signed_secs(now, basis).max(0.0) + ahead;
-        0.5 * settings.threshold + self.forecasts.error(age)
+        let unknown = match self.is_guess() {
+            true => self.shown.velocity.length() * age,
+            false => 0.0,
+        };
+        0.5 * settings.threshold + self.forecasts.error(age).max(unknown)
+    }
+
+    /// Whether its course is no more than a guess: a bounce its owner has not spoken of yet, or a lone position.
+    fn is_guess(&self) -> bool {
+        let lone = self.history.len() < 2
+            && self
+                .history
+                .newest()
+                .is_none_or(|newest| newest.velocity.is_none());
+        self.correction.is_some() || lone
     }
 }

@@ -10,6 +10,8 @@ use glam::DVec3;
 
 /// Slower than this share of the threshold per frame is rest.
 const REST_SHARE: f64 = 1e-3;
+/// Updates of a stretch this young can carry velocities: one of them will arrive.
+const YOUNG: SimTime = SimTime(250_000_000);
 
 /// What the sender should know of the world around the body.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +44,8 @@ pub(crate) struct Sender {
     share: f64,
     /// Updates that go out whatever the rules say.
     forced: u8,
-    /// Of them (and others), how many still carry a velocity.
-    keyframes: u8,
+    /// Since when the present stretch lasts, from the first frame after the bounce on.
+    stretch_since: Option<SimTime>,
     velocity_before: Option<DVec3>,
     kalman: Option<Kalman>,
     at: Option<SimTime>,
@@ -57,7 +59,7 @@ impl Default for Sender {
             integral: 0.0,
             share: 1.0,
             forced: 1,
-            keyframes: 1,
+            stretch_since: None,
             velocity_before: None,
             kalman: None,
             at: None,
@@ -70,7 +72,7 @@ impl Sender {
     pub fn handle_bounce(&mut self, settings: &ReckoningSettings, shared: bool) {
         let repeats = settings.sender.bounce_repeats;
         self.forced = 1 + repeats;
-        self.keyframes = 1 + repeats;
+        self.stretch_since = None;
         self.kalman = None;
         self.velocity_before = None;
         let forget = match settings.reset {
@@ -111,6 +113,7 @@ impl Sender {
         let state = &subject.state;
         let elapsed = self.at.map_or(0.0, |at| now.since(at).as_secs());
         self.at = Some(now);
+        self.stretch_since.get_or_insert(now);
         self.filter(now, state, settings);
         let error = self
             .believed(now, settings)
@@ -128,7 +131,6 @@ impl Sender {
         self.sent_at = Some(now);
         self.integral = 0.0;
         self.forced = self.forced.saturating_sub(1);
-        self.keyframes = self.keyframes.saturating_sub(1);
         Some(update)
     }
 
@@ -206,7 +208,10 @@ impl Sender {
             }
             _ => (now, subject.state),
         };
-        let keyframe = settings.sender.velocity_at_bounce && self.keyframes > 0;
+        let young = self
+            .stretch_since
+            .is_none_or(|since| now.since(since) < YOUNG);
+        let keyframe = settings.sender.velocity_at_bounce && young;
         // The first of all carries everything: whoever did not know the body before knows it then.
         let dis = settings.predictor == Predictor::Dis || self.sent_at.is_none();
         let grid = |vector| on_grid(vector, steps_per_unit);

@@ -63,8 +63,10 @@ impl Station {
             || one.is_locked()
             || other.is_locked();
         let secs = first_contact([&courses[0], &courses[1]], now, reach, window, curved)?;
-        // What touches already is no longer foreseen: it is a contact.
-        (secs > 0.0 && self.is_sure(now, id, secs)).then_some(Foreseen { pair: id, secs })
+        // What touches already is no longer foreseen: it is a contact. But a bucket takes it in (Algorithm 4: 0 ≤ Δt).
+        let buckets = self.settings.protocol == Protocol::MotionLockBuckets;
+        let foreseen = secs > 0.0 || (buckets && self.is_held_by_others(id));
+        (foreseen && self.is_sure(now, id, secs)).then_some(Foreseen { pair: id, secs })
     }
 
     /// Whether this pair can have a new hit at all.
@@ -112,10 +114,11 @@ impl Station {
             return true;
         };
         let reach = one.ball.radius + other.ball.radius;
-        let margin = (gate.sigmas * self.doubt(now, id, secs)).min(gate.max_share * reach);
         let courses = [one, other].map(|body| body.course(self.settings.foresight.path, now));
-        let nearest = closest([&courses[0], &courses[1]], now, secs + DEPTH_SECS);
-        nearest.distance + margin <= reach
+        // The deeper the hit would become, the surer it is; but the farther ahead that is, the less is known.
+        let margin = |secs| (gate.sigmas * self.doubt(now, id, secs)).min(gate.max_share * reach);
+        let ahead = (secs, secs + DEPTH_SECS);
+        closest([&courses[0], &courses[1]], now, ahead, margin) <= reach
     }
 
     /// How sure we are of this hit, 255 = we know.

@@ -232,7 +232,9 @@ impl Station {
         } else {
             Unlock::Overtaken
         };
-        self.unlock(now, due.pair, why);
+        if pair.commit.is_none() {
+            self.unlock(now, due.pair, why);
+        }
         self.events.push_back(Event::Hit(Hit {
             pair: due.pair,
             index,
@@ -287,7 +289,7 @@ impl Station {
             pair.ledger
                 .is_same((commit.index, commit.time), (record.index, record.time))
         });
-        let index = pair.ledger.count(record.time, record.time);
+        let index = pair.ledger.count_past(record.time, now);
         if commit.is_some() {
             self.unlock(now, record.pair, Unlock::Overtaken);
         }
