@@ -28,6 +28,15 @@ Examples:
 
 `auramesh experiment run --help` lists the experiments.";
 
+const DUEL_EXAMPLES: &str = "\
+Examples:
+  auramesh duel --net latency_ms=80,jitter_ms=10,loss=0.1
+  auramesh duel --protocol post-collision --net latency_ms=150,loss=0.4
+  auramesh duel --side first --listen 0.0.0.0:7000 --peer 192.0.2.2:7000 --secret ours
+  auramesh duel --side second --listen 0.0.0.0:7000 --peer 192.0.2.1:7000 --secret ours
+
+Without --side both play in this process, over sockets of this machine.";
+
 /// One seamless rigid-body physics world on many machines.
 #[derive(Debug, Parser)]
 #[command(name = "auramesh", version, about, after_help = EXAMPLES, arg_required_else_help = true)]
@@ -53,6 +62,9 @@ pub enum Subcommand {
     Server(ServerArgs),
     /// A gateway: what players and viewers connect to.
     Gateway(GatewayArgs),
+    /// Two stations play against each other over UDP, each with its own avatar, and agree on every hit (motion-lock).
+    #[command(after_help = DUEL_EXAMPLES)]
+    Duel(DuelArgs),
     /// Who is in a cluster, and who has which region.
     Status(StatusArgs),
     /// Reads a scene and says what is in it, or everything that is wrong with it and where.
@@ -169,6 +181,72 @@ pub struct RunArgs {
     /// Prints one JSON object on stdout, nothing else there.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Everything a duel can be told.
+#[derive(Debug, Args)]
+pub struct DuelArgs {
+    /// How long they play.
+    #[arg(long, value_name = "S", value_parser = seconds, default_value = "15")]
+    pub seconds: f64,
+
+    /// Seed of what the players do, and of a bad network made on purpose.
+    #[arg(long, value_name = "K", default_value_t = 7)]
+    pub seed: u64,
+
+    /// How they agree on hits.
+    #[arg(long, value_enum, default_value_t)]
+    pub protocol: DuelProtocol,
+
+    /// A bad network made on purpose, for what arrives: as for `sim`, for example latency_ms=80,jitter_ms=10,loss=0.1
+    /// [default: the machine's own].
+    #[arg(long, value_parser = network)]
+    pub net: Option<NetworkConditions>,
+
+    /// Play only this side, against another machine.
+    #[arg(long, value_enum, requires_all = ["listen", "peer"])]
+    pub side: Option<Side>,
+
+    /// With --side: the address and UDP port to listen at.
+    #[arg(long, value_name = "ADDRESS", requires = "side")]
+    pub listen: Option<SocketAddr>,
+
+    /// With --side: where the other side listens.
+    #[arg(long, value_name = "ADDRESS", requires = "side")]
+    pub peer: Option<SocketAddr>,
+
+    /// What both sides know and nobody else: datagrams are signed with it.
+    #[arg(long, default_value = "auramesh")]
+    pub secret: String,
+
+    /// Prints one JSON object on stdout, nothing else there.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How two stations agree on hits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum DuelProtocol {
+    /// Motion-lock with all our improvements.
+    #[default]
+    Ours,
+    /// The same, with hits close in time and place played together.
+    Buckets,
+    /// Motion-lock as published.
+    MotionLock,
+    /// Each tells the other what it saw, after the fact.
+    PostCollision,
+    /// Not at all: each believes what it sees.
+    Control,
+}
+
+/// One of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Side {
+    /// Its clock counts.
+    First,
+    /// It asks the first for the time.
+    Second,
 }
 
 /// How a process reaches its cluster. What is given here counts more than what the config file says.

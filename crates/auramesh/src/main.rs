@@ -9,6 +9,7 @@ mod cluster_process;
 mod commit;
 mod coordinator;
 mod demo;
+mod duel;
 mod experiment;
 mod gateway;
 mod local_cluster;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Subcommand::Coordinator(args) => coordinator::run(args),
         Subcommand::Server(args) => server::run(args),
         Subcommand::Demo(args) => demo::run(&args),
+        Subcommand::Duel(args) => duel::run(&args),
         Subcommand::Gateway(args) => gateway::run(args),
         Subcommand::Status(args) => status::run(args),
         Subcommand::Check(args) => check::run(&args),

@@ -4,14 +4,17 @@
 //! turns away after a hit and comes again. Whoever was faster along the line of centres scores: both stations must agree on
 //! every hit, or the score differs.
 
+use super::UdpStation;
 use domain::{BodyId, SimTime};
 use glam::DVec3;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use station::{
-    Arena, Ball, Cause, ClockSource, Command, Event, LinkKey, PairId, Refused, Settings, State,
-    Station, StationId,
+    Arena, Ball, Cause, ClockSource, Command, CommandCounts, Event, Hit, LinkKey, PairId, Refused,
+    Settings, State, Station, StationId,
 };
+use std::io;
+use std::time::{Duration, Instant};
 
 /// The two sides. The first one's clock counts.
 pub const SIDES: [StationId; 2] = [StationId(0), StationId(1)];
@@ -24,6 +27,8 @@ const CHARGE_M_PER_S: f64 = 6.0;
 const STEERING_M_PER_S2: f64 = 18.0;
 /// How long a player backs off after a hit.
 const BACK_OFF: SimTime = SimTime(900_000_000);
+/// Before the end nobody is steered any more, so that the last hit is known to both.
+const SETTLING: Duration = Duration::from_millis(600);
 
 /// The other side.
 pub fn opponent(side: StationId) -> StationId {
@@ -148,4 +153,74 @@ impl Fighter {
         let obeyed = station.command(own, command);
         obeyed.expect("the avatar is a master and the push is finite");
     }
+}
+
+/// What one side has seen.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Which side.
+    pub side: StationId,
+    /// Hits by its count.
+    pub count: u32,
+    /// All of them.
+    pub hits: Vec<Hit>,
+    /// Steering commands, and those lost to locks.
+    pub commands: CommandCounts,
+    /// The longest lock.
+    pub longest_lock: SimTime,
+    /// The one-way delay it has measured, and its mean deviation.
+    pub delay: Option<(SimTime, SimTime)>,
+    /// How wrong its clock may be at worst.
+    pub clock_error: Option<SimTime>,
+    /// Datagrams it did not accept.
+    pub refused: u64,
+    /// Bytes of the datagrams' messages sent.
+    pub bytes: u64,
+}
+
+/// Plays one side for a while; `seen` looks on after every frame.
+pub fn play(
+    seat: &mut UdpStation,
+    seed: u64,
+    duration: Duration,
+    seen: &mut dyn FnMut(&Station, &[Event]),
+) -> io::Result<Report> {
+    let side = seat.station().id();
+    let mut fighter = Fighter::new(side, seed);
+    let (mut hits, mut longest_lock) = (Vec::new(), SimTime::ZERO);
+    let end = Instant::now() + duration;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        let events = seat.frame()?;
+        for event in &events {
+            fighter.hear(event);
+            match event {
+                Event::Hit(hit) => hits.push(*hit),
+                Event::Unlocked { since, at, .. } => longest_lock = longest_lock.max(at.since(*since)),
+                _ => {}
+            }
+        }
+        let station = seat.station();
+        seen(station, &events);
+        // Until the clocks agree the two would not set out together.
+        if left > SETTLING && station.shared_now().is_some() {
+            fighter.play(station);
+        }
+    }
+    let station = seat.station();
+    let traffic = station.traffic();
+    Ok(Report {
+        side,
+        count: station.counters(pair()).unwrap_or_default().c,
+        hits,
+        commands: station.commands(),
+        longest_lock,
+        delay: station.delay_from(opponent(side)),
+        clock_error: station.clock_error(),
+        refused: traffic.refused.iter().sum(),
+        bytes: traffic.sent.iter().map(|amount| amount.bytes).sum(),
+    })
 }

@@ -114,6 +114,7 @@ impl Arm {
         settings.frame = SimTime::from_millis(setup.frame_ms);
         settings.reckoning.threshold = setup.threshold;
         settings.lock.max = SimTime::from_millis(setup.lock_ms);
+        settings.agreement.busy_beat = SimTime::from_millis(setup.beat_ms);
         // Every message is late or lost for itself in all arms, or they could not be compared in pairs.
         settings.wire.bundle = setup.bundle;
         if setup.glide_ms > 0.0 {

@@ -42,6 +42,11 @@ impl Cell {
         same.count()
     }
 
+    /// Runs whose hits are all known to both a second later.
+    pub fn settled(&self) -> usize {
+        self.runs.iter().filter(|run| run.settles).count()
+    }
+
     /// Runs in which both count what the virtual perfect station counts.
     pub fn correct(&self) -> usize {
         let right = [self.truth, self.truth];

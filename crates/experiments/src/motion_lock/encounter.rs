@@ -10,7 +10,8 @@ use domain::{BodyId, SimTime};
 use simulator::stations::{
     Exit, LockChecker, Measure, Monitor, PerfectStation, Stage, StageFault, StageOptions, Watcher,
 };
-use station::{Ball, Event, LinkKey, Protocol, Settings, Station, StationId};
+use station::{Ball, Event, LinkKey, PairId, Protocol, Settings, Station, StationId};
+use std::collections::BTreeSet;
 
 pub(crate) const A: StationId = StationId(0);
 pub(crate) const B: StationId = StationId(1);
@@ -21,6 +22,8 @@ pub(crate) const M2: BodyId = BodyId(2);
 pub(crate) const AFTER_HIT: SimTime = SimTime(500_000_000);
 /// ... or ends here.
 pub(crate) const LONGEST: SimTime = SimTime(3_000_000_000);
+/// Messages under way at the end have this long to arrive.
+const SETTLING: SimTime = SimTime(1_000_000_000);
 /// The paper's other window.
 const SHORT_WINDOW: SimTime = SimTime(400_000_000);
 
@@ -72,6 +75,8 @@ pub(crate) struct Record {
     /// How long it was, and when its first hit came.
     pub secs: f64,
     pub first_hit_secs: Option<f64>,
+    /// Every hit that either station had registered at the end is known to both a second later.
+    pub settles: bool,
 }
 
 impl Record {
@@ -122,8 +127,10 @@ impl Encounter {
 
     /// Runs it.
     pub fn run(&self) -> Record {
-        let (monitor, locks, stage) = self.watch(&self.arm.settings(&self.setup));
-        self.record(&monitor, &locks, &stage)
+        let (monitor, locks, mut stage) = self.watch(&self.arm.settings(&self.setup));
+        let mut record = self.record(&monitor, &locks, &stage);
+        record.settles = settles(&monitor, &mut stage);
+        record
     }
 
     /// Runs it with these settings and gives back everything that was seen.
@@ -222,8 +229,40 @@ impl Encounter {
             lost: monitor.packets.1 as f64 / monitor.packets.0.max(1) as f64,
             secs: stage.now().as_secs(),
             first_hit_secs: first_hit(monitor).map(SimTime::as_secs),
+            settles: false,
         }
     }
+}
+
+/// What is known in the second after a run.
+#[derive(Default)]
+struct Afterwards([BTreeSet<(PairId, u32)>; 2]);
+
+impl Watcher for Afterwards {
+    fn event(&mut self, _now: SimTime, station: StationId, event: &Event) {
+        if let Event::Hit(hit) = event {
+            self.0[usize::from(station == B)].insert((hit.pair, hit.index));
+        }
+    }
+}
+
+/// Messages that were under way at the end may still arrive.
+fn settles(monitor: &Monitor, stage: &mut Stage) -> bool {
+    let known = |station| -> BTreeSet<(PairId, u32)> {
+        let hits = monitor.hits(station).iter();
+        hits.map(|hit| (hit.pair, hit.index)).collect()
+    };
+    let at_end = [known(A), known(B)];
+    if at_end[0] == at_end[1] {
+        return true;
+    }
+    let mut later = Afterwards::default();
+    stage.run(stage.now() + SETTLING, &mut later, &mut |_| false);
+    let all = at_end[0].union(&at_end[1]);
+    let everywhere = |hit: &(PairId, u32)| {
+        (0..2).all(|side| at_end[side].contains(hit) || later.0[side].contains(hit))
+    };
+    all.into_iter().all(everywhere)
 }
 
 fn first_hit(monitor: &Monitor) -> Option<SimTime> {

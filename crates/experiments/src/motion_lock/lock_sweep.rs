@@ -3,7 +3,7 @@
 use super::arms::Arm;
 use super::cells::{Cell, Grid};
 use super::networks::Net;
-use super::online::{self, OnlineSetup};
+use super::online_play::{OnlineSetup, play};
 use super::paths::Scenario;
 use super::setup::Setup;
 use crate::plot::{Chart, Line, LineStyle, OURS, THESIS, THIRD};
@@ -230,7 +230,7 @@ fn play_online(
             secs: if options.quick { 30.0 } else { 240.0 },
             ..OnlineSetup::default()
         };
-        let outcome = online::play(job.1, &setup, options.seed);
+        let outcome = play(job.1, &setup, options.seed);
         Played {
             lock_ms: job.0,
             arm: job.1,

@@ -17,6 +17,7 @@ mod offline_claims;
 mod offline_figures;
 mod online;
 mod online_claims;
+mod online_play;
 mod online_udp;
 mod paths;
 mod player;

@@ -108,6 +108,7 @@ fn add_rows(result: &mut ExperimentResult, grid: &Grid, setup: &Setup) {
             "published_50_runs": published.map(|(a, b)| json!({"count_a": a, "count_b": b})),
             "perfect_station": cell.truth as usize * cell.runs.len(),
             "runs_consistent": cell.consistent(),
+            "runs_consistent_a_second_later": cell.settled(),
             "runs_correct": cell.correct(),
             "runs_with_false_hit": cell.false_hits(),
             "runs_with_missed_hit": cell.missed_hits(),

@@ -1,7 +1,7 @@
 //! What `ml-online` must show: R7 of the digest, and the share of lost commands.
 
 use super::arms::Arm;
-use super::online::Outcome;
+use super::online_play::Outcome;
 use crate::result::Claim;
 
 /// All of them.

@@ -2,8 +2,7 @@
 //! library gives to players, real clocks that have to be synchronised (ML-43), real time. Nothing here repeats bit by bit.
 
 use super::arms::Arm;
-use super::encounter::A as FIRST;
-use super::online::OnlineSetup;
+use super::online_play::OnlineSetup;
 use super::rounds::{A, B, BODIES, M1, RoundPlayer};
 use crate::reckoning::part;
 use crate::result::{Claim, ExperimentError, ExperimentResult, RunOptions};
@@ -184,7 +183,7 @@ fn side(
             player.play(now, now, station);
         }
     }
-    let other = if id == FIRST { B } else { A };
+    let other = if id == A { B } else { A };
     let station = seat.station();
     let pairs = (2..=BODIES).filter_map(|body| PairId::new(M1, BodyId(body)));
     let counts = pairs.map(|pair| station.counters(pair).unwrap_or_default().c);

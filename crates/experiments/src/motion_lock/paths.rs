@@ -1,7 +1,6 @@
 //! How the two masters of an offline scenario move while nothing holds them.
 
 use super::setup::Setup;
-use domain::SimTime;
 use glam::DVec3;
 
 /// A planned motion in the plane z = 0, pixels.
@@ -187,17 +186,12 @@ impl Scenario {
         }
     }
 
-    /// The distance of the two centres at a time of the run, if nobody interferes.
-    pub fn distance(self, setup: &Setup, at: SimTime) -> f64 {
-        let secs = at.as_secs() - setup.meeting_secs;
-        let [first, second] = self.paths(setup).map(|path| path.at(secs).position);
-        first.distance(second)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domain::SimTime;
 
     const ALL: [Scenario; 10] = [
         Scenario::Llc,
@@ -212,6 +206,13 @@ mod tests {
         Scenario::Wwp,
     ];
 
+    /// The distance of the two centres at a time of the run, if nobody interferes.
+    fn distance(scenario: Scenario, setup: &Setup, at: SimTime) -> f64 {
+        let secs = at.as_secs() - setup.meeting_secs;
+        let [first, second] = scenario.paths(setup).map(|path| path.at(secs).position);
+        first.distance(second)
+    }
+
     /// ML-46: collide at one point, or miss by three radii, centre to centre.
     #[test]
     fn scenarios_meet_or_miss_by_three_radii() {
@@ -219,11 +220,11 @@ mod tests {
         for scenario in ALL {
             let meeting = SimTime::from_secs(setup.meeting_secs);
             let wanted = if scenario.meets() { 0.0 } else { 30.0 };
-            let distance = scenario.distance(&setup, meeting);
-            assert!((distance - wanted).abs() < 1e-9, "{scenario:?}: {distance}");
+            let apart = distance(scenario, &setup, meeting);
+            assert!((apart - wanted).abs() < 1e-9, "{scenario:?}: {apart}");
             if !scenario.meets() {
                 let frames = (0..300).map(|frame| SimTime::from_millis(10.0 * f64::from(frame)));
-                let nearest = frames.map(|at| scenario.distance(&setup, at));
+                let nearest = frames.map(|at| distance(scenario, &setup, at));
                 let nearest = nearest.fold(f64::INFINITY, f64::min);
                 assert!(nearest > 29.9, "{scenario:?}: {nearest}");
             }

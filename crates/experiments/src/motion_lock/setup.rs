@@ -32,6 +32,8 @@ pub(crate) struct Setup {
     pub threshold: f64,
     /// T_lock.
     pub lock_ms: f64,
+    /// T_beat around a hit.
+    pub beat_ms: f64,
     /// All messages of a frame share a datagram, instead of each going alone as in the thesis.
     pub bundle: bool,
     /// Replicas glide to where they should be over this time; 0: they jump.
@@ -52,6 +54,7 @@ impl Default for Setup {
             shape: Shape::Even(0.1),
             threshold: 1.0,
             lock_ms: 100.0,
+            beat_ms: 50.0,
             bundle: false,
             glide_ms: 0.0,
         }
@@ -73,6 +76,7 @@ impl Setup {
             "delay": format!("{:?}", self.shape),
             "threshold_px": self.threshold,
             "t_lock_ms": self.lock_ms,
+            "t_beat_ms": self.beat_ms,
             "bundle": self.bundle,
             "glide_ms": self.glide_ms,
         })
