@@ -12,8 +12,8 @@ use glam::DVec3;
 
 /// As many samples as second order needs.
 const DEPTH: usize = 3;
-/// A turn at constant speed: the speeds of its two legs differ by no more than this share.
-const SAME_SPEED: f64 = 0.2;
+/// A turn at constant speed: what it gains or loses in speed is no more than this share of what it turns.
+const SIDEWAYS: f64 = 0.2;
 
 /// One sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -212,7 +212,8 @@ fn turn(
         three.time.since(two.time).as_secs(),
     );
     let (early, late) = (speed(before, early_secs), speed(last, late_secs));
-    if (early - late).abs() > SAME_SPEED * early.max(late) || !late.is_finite() {
+    let along = (late - early) / (0.5 * (early_secs + late_secs));
+    if along.abs() > SIDEWAYS * rate * late || !late.is_finite() {
         return None;
     }
     let heading = crate::geometry::turned(last.try_normalize()?, axis, 0.5 * rate * late_secs);

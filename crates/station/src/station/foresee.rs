@@ -98,11 +98,13 @@ impl Station {
         needed.max().unwrap_or(max).min(max)
     }
 
-    /// How far off the pair's replica may be at the time of the touch.
+    /// How far off the pair's bodies may be at the time of the touch.
     fn doubt(&self, now: SimTime, id: PairId, secs: f64) -> f64 {
         let doubt = |body: &Body| match &body.kind {
             Kind::Replica(replica) => replica.uncertainty(now, secs, &self.settings.reckoning),
-            _ => 0.0,
+            // We know where it is, not what its player will do next.
+            Kind::Master(master) => master.forecasts.error(secs),
+            Kind::Global(_) => 0.0,
         };
         self.both(id)
             .map_or(f64::INFINITY, |bodies| bodies.into_iter().map(doubt).sum())
