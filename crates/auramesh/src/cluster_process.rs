@@ -5,6 +5,7 @@ use crate::args::ClusterArgs;
 use crate::bad_network::BadNetwork;
 use cluster::carrier::ClusterKey;
 use cluster::config::{Config, EtcdConfig, ZenohConfig};
+use cluster::gateway::Counters;
 use cluster::node::{Before, Connection, Network, Node};
 use cluster::operations::{self, Operations};
 use cluster::schema::Role;
@@ -178,6 +179,7 @@ impl Settings {
         role: Role,
         node: &Node,
         server: Option<ServerGauges>,
+        gateway: Option<Arc<Counters>>,
     ) -> Result<(), String> {
         let Some(address) = self.config.http else {
             return Ok(());
@@ -190,6 +192,7 @@ impl Settings {
             carrier: Arc::clone(&node.carrier),
             view: node.membership.view(),
             server,
+            gateway,
         };
         tokio::spawn(operations::serve(listener, operations));
         Ok(())

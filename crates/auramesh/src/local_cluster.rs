@@ -4,8 +4,8 @@ use crate::cluster_process::{KEY_VARIABLE, LOG_VARIABLE};
 use cluster::carrier::ClusterKey;
 use cluster::coordinator::{Coordinator, PlannerSettings};
 use cluster::names::NodeId;
-use cluster::node::{Connection, Network, Node};
-use cluster::schema::{Role, WorldSpec};
+use cluster::node::{Connection, Network};
+use cluster::schema::WorldSpec;
 use cluster::store::{Embedded, Store, serve};
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -57,18 +57,12 @@ impl LocalCluster {
             before: None,
         };
         let (stop, stopped) = watch::channel(false);
-        let node = Node::join(&connection, Role::Coordinator, "coordinator", None)
-            .await
-            .map_err(|error| format!("cannot start a coordinator: {error}"))?;
-        let coordinator = Coordinator::new(
-            node.id,
-            node.clock,
-            node.carrier,
-            &node.switchboard,
-            PlannerSettings::default(),
-            Some(world),
-        );
-        let coordinator = tokio::spawn(coordinator.run(node.membership, stopped));
+        let settings = PlannerSettings::default();
+        let world = Some(world);
+        let coordinator =
+            Coordinator::start(&connection, "coordinator", settings, world, stopped).await;
+        let coordinator =
+            coordinator.map_err(|error| format!("cannot start a coordinator: {error}"))?;
         let mut cluster = Self {
             connection,
             control,

@@ -24,8 +24,10 @@ use std::time::Duration;
 const LONGEST_START: Duration = Duration::from_secs(30);
 /// A world that does not get ahead for so long has stopped.
 const LONGEST_SILENCE: Duration = Duration::from_secs(10);
-/// After the last tick everything that is under way arrives within this time.
-const DRAIN: Duration = Duration::from_millis(700);
+/// After the last tick regions are asked again and again, so far apart, until nothing is under way and nothing changes any more.
+const ASKING: Duration = Duration::from_millis(150);
+/// But not for longer than this.
+const LONGEST_DRAIN: Duration = Duration::from_secs(10);
 
 /// What a live run adds to a simulated one's object.
 #[derive(Serialize)]
@@ -199,8 +201,40 @@ impl Watch {
 
 type Accounts = BTreeMap<RegionId, Account>;
 
+/// What regions say of themselves when everything has come to rest: nothing is under way, and twice in a row they say the same. If that takes too long, what they said last.
 async fn collect_accounts(observer: &mut Observer, watch: &mut Watch) -> Accounts {
-    tokio::time::sleep(DRAIN).await;
+    let mut last = Accounts::new();
+    let settle = async {
+        loop {
+            let accounts = ask_all(observer, watch).await;
+            let whole = accounts.len() == observer.view().assignment.seats.len();
+            let at_rest = accounts.values().all(|account| account.under_way.is_empty());
+            let same = rest(&accounts).eq(rest(&last));
+            last = accounts;
+            if whole && at_rest && same {
+                return;
+            }
+            tokio::time::sleep(ASKING).await;
+        }
+    };
+    let _ = tokio::time::timeout(LONGEST_DRAIN, settle).await;
+    last
+}
+
+/// What of the accounts does not change when everything is at rest.
+fn rest(accounts: &Accounts) -> impl Iterator<Item = impl PartialEq> {
+    accounts.iter().map(|(region, account)| {
+        let Account {
+            owned,
+            auras,
+            due_to_project,
+            ..
+        } = account;
+        (region, owned, auras, due_to_project)
+    })
+}
+
+async fn ask_all(observer: &mut Observer, watch: &mut Watch) -> Accounts {
     observer.ask_for_accounts();
     let mut accounts = Accounts::new();
     let regions = observer.view().assignment.seats.len();

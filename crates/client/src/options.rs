@@ -17,6 +17,13 @@ pub struct Options {
     pub poses: bool,
     /// How long to wait for an answer (default 10 s).
     pub patience: Duration,
+    /// When the connection is lost, or the gateway ends, connect again, for so long (default `None`: the connection has ended). Who was sent away
+    /// for what they did stays away.
+    pub reconnect: Option<Duration>,
+    /// Gateways that may be tried if the first cannot be reached.
+    pub alternatives: Vec<String>,
+    /// The certificate, PEM, of someone whose signature on a gateway's certificate is good, besides the usual authorities.
+    pub authority: Option<Vec<u8>>,
 }
 
 impl Default for Options {
@@ -27,6 +34,9 @@ impl Default for Options {
             rate: 0,
             poses: true,
             patience: Duration::from_secs(10),
+            reconnect: None,
+            alternatives: Vec::new(),
+            authority: None,
         }
     }
 }

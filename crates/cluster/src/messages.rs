@@ -97,6 +97,8 @@ pub enum FromRegion {
         last: bool,
         /// All of the scene's spawns due before this tick are done.
         spawned_before: Tick,
+        /// Who is told what happens, so that its next owner tells them without being asked.
+        subscribers: Vec<(NodeId, Subscription)>,
         /// A region's snapshot.
         bytes: Vec<u8>,
     },

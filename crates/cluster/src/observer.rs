@@ -9,6 +9,7 @@ use crate::schema::ClusterView;
 use region::TickRecord;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// One tick of one region.
@@ -39,7 +40,14 @@ pub struct Observer {
     view: watch::Receiver<Arc<ClusterView>>,
     /// Who has been asked to tell.
     asked: BTreeMap<Place, Term>,
+    /// When we last heard of each, or asked it.
+    heard: BTreeMap<Place, Instant>,
 }
+
+/// How often it is looked after regions that have fallen silent, while nothing at all comes.
+const GLANCE: Duration = Duration::from_millis(500);
+/// A region that is silent for so long has given us up, because we did not listen.
+const GIVEN_UP: Duration = Duration::from_secs(2);
 
 impl Observer {
     /// Begins to watch.
@@ -52,6 +60,7 @@ impl Observer {
             correspondent: Correspondent::new(me, clock, carrier, &node.switchboard),
             view,
             asked: BTreeMap::new(),
+            heard: BTreeMap::new(),
         }
     }
 
@@ -72,6 +81,10 @@ impl Observer {
                     continue;
                 }
                 mail = self.correspondent.next() => mail,
+                () = tokio::time::sleep(GLANCE) => {
+                    self.renew_silent();
+                    continue;
+                }
             };
             let Mail::Payload { from, bytes } = mail else {
                 continue;
@@ -80,6 +93,7 @@ impl Observer {
                 continue;
             };
             let term = Term(self.correspondent.incarnation_of(from).unwrap_or(0));
+            self.heard.insert(place, Instant::now());
             match messages::decode(&bytes) {
                 Ok(FromRegion::Record { record, cpu_ms }) => {
                     let record = *record;
@@ -130,11 +144,28 @@ impl Observer {
             }
             self.asked.insert(place, seat.term);
             self.correspondent.expect(place.endpoint(), seat.term.0);
-            let wanted = Subscription {
-                feed: false,
-                records: true,
-            };
-            self.send(place, &ToRegion::Subscribe(wanted));
+            self.ask_for_records(place);
+        }
+    }
+
+    fn ask_for_records(&mut self, place: Place) {
+        self.heard.insert(place, Instant::now());
+        let wanted = Subscription {
+            feed: false,
+            records: true,
+        };
+        self.send(place, &ToRegion::Subscribe(wanted));
+    }
+
+    fn renew_silent(&mut self) {
+        let generation = self.view().assignment.generation;
+        let silent = self.heard.iter().filter(|(place, heard)| {
+            place.generation == generation && heard.elapsed() >= GIVEN_UP
+        });
+        let silent: Vec<Place> = silent.map(|(place, _)| *place).collect();
+        for place in silent {
+            self.correspondent.renew(place.endpoint());
+            self.ask_for_records(place);
         }
     }
 }

@@ -138,15 +138,31 @@ struct Host {
     cpu: Duration,
 }
 
-/// Starts a region's thread. The region is furnished, or restored from a snapshot.
+/// What a region's thread begins with.
+pub struct Beginning {
+    /// In which term.
+    pub term: Term,
+    /// The region, furnished or restored from a snapshot.
+    pub region: Region,
+    /// What its users will want.
+    pub timetable: Timetable,
+    /// Who was told what happens by its last owner.
+    pub subscribers: Vec<(NodeId, Subscription)>,
+}
+
+/// Starts a region's thread.
 pub fn start(
     shared: Shared,
     world: Arc<WorldSpec>,
-    term: Term,
-    region: Region,
-    timetable: Timetable,
+    beginning: Beginning,
     view: Arc<ClusterView>,
 ) -> std::io::Result<HostHandle> {
+    let Beginning {
+        term,
+        region,
+        timetable,
+        subscribers,
+    } = beginning;
     let place = world.place(region.id());
     let (inputs, receiver) = mpsc::channel();
     let gauges = Arc::new(SharedGauges::default());
@@ -182,6 +198,12 @@ pub fn start(
     }
     host.handle_view(&view);
     host.report();
+    for (node, wanted) in subscribers {
+        // Who has gone meanwhile would be talked to in vain.
+        if view.nodes.contains_key(&node) {
+            host.subscribe(node.endpoint(), wanted);
+        }
+    }
     let thread = std::thread::Builder::new()
         .name(format!("region {}", place.region.0))
         .spawn(move || host.run(&receiver))?;
@@ -390,13 +412,7 @@ impl Host {
     fn hear_process(&mut self, from: EndpointId, bytes: &[u8]) {
         match messages::decode::<ToRegion>(bytes) {
             Ok(ToRegion::Kept { tick }) => self.handle_kept(from, tick),
-            Ok(ToRegion::Subscribe(subscription)) => {
-                self.subscribers.insert(from, subscription);
-                if subscription.feed {
-                    let whole = FeedBuilder::whole(&self.region, self.kept);
-                    self.send(from, &FromRegion::Feed(Box::new(whole)));
-                }
-            }
+            Ok(ToRegion::Subscribe(wanted)) => self.subscribe(from, wanted),
             Ok(ToRegion::Ask { id, question }) => {
                 let mut answer = questions::answer(&mut self.region, &mut self.feed, question);
                 if let Answer::Account(account) = &mut answer {
@@ -405,6 +421,14 @@ impl Host {
                 self.send(from, &FromRegion::Answer { id, answer });
             }
             Err(error) => self.fail(&error.to_string()),
+        }
+    }
+
+    fn subscribe(&mut self, who: EndpointId, wanted: Subscription) {
+        self.subscribers.insert(who, wanted);
+        if wanted.feed {
+            let whole = FeedBuilder::whole(&self.region, self.kept);
+            self.send(who, &FromRegion::Feed(Box::new(whole)));
         }
     }
 
@@ -547,10 +571,18 @@ impl Host {
             tick: snapshot.tick,
             last: self.given_away,
             spawned_before: self.timetable.spawned_before(),
+            subscribers: self.known_subscribers(),
             bytes,
         };
         self.unkept = Some(snapshot.tick);
         self.send(standby.endpoint(), &message);
+    }
+
+    fn known_subscribers(&self) -> Vec<(NodeId, Subscription)> {
+        let subscribers = self.subscribers.iter();
+        subscribers
+            .filter_map(|(end, wanted)| Some((NodeId::of_endpoint(*end)?, *wanted)))
+            .collect()
     }
 
     /// What the region has gathered for its neighbours.
@@ -595,7 +627,7 @@ impl Host {
             .collect();
         for end in to {
             if let Err(full) = self.post.send(local, end, bytes.clone()) {
-                // It cannot follow; it must begin anew.
+                // It cannot follow. When it listens again it finds us silent, and begins anew.
                 self.fail(&full.to_string());
                 self.subscribers.remove(&end);
                 self.post.forget(end);
@@ -619,6 +651,7 @@ impl Host {
         gauges.state = Some(state);
         gauges.tick = self.region.tick();
         gauges.bodies = self.region.world().len() as u32;
+        gauges.auras = boundary.remote_aura_count() as u32;
         gauges.exceeded = [exceeded.speed, exceeded.latency, exceeded.frame];
     }
 }
