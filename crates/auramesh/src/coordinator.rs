@@ -36,7 +36,9 @@ async fn coordinate(args: &CoordinatorArgs) -> Result<(), String> {
     let connection = control_plane(&settings).await?;
     let stop = settings.stop_signal();
     let node = settings.join(&connection, Role::Coordinator).await?;
-    settings.operate(Role::Coordinator, &node, None, None).await?;
+    settings
+        .operate(Role::Coordinator, &node, None, None)
+        .await?;
     Coordinator::serve(node, config.planner(), world, stop).await;
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::Status;
 use crate::args::DemoArgs;
 use crate::cluster_process::{block_on, ended, start_logging, stop_signal};
 use crate::coordinator::world_of;
-use crate::local_cluster::LocalCluster;
+use crate::local_cluster::{Ground, LocalCluster};
 use crate::output::print;
 use cluster::gateway::{Gateway, GatewaySettings};
 use cluster::node::Node;
@@ -39,7 +39,7 @@ async fn demo(args: &DemoArgs) -> Result<(), String> {
         .await
         .map_err(|error| format!("{error} (--port chooses another one, 0 any that is free)"))?;
     let mut stop = stop_signal(false);
-    let mut cluster = LocalCluster::start(world, servers, None).await?;
+    let mut cluster = LocalCluster::start(world, servers, Ground::default()).await?;
     let url = gateway.url();
     let node = Node::join(
         cluster.connection(),

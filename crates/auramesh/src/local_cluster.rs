@@ -7,16 +7,87 @@ use cluster::names::NodeId;
 use cluster::node::{Connection, Network};
 use cluster::schema::WorldSpec;
 use cluster::store::{Embedded, Store, serve};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::process::Stdio;
+use std::str::FromStr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-const LOOPBACK: &str = "127.0.0.1:0";
 const NAME: &str = "local";
+
+/// Where the servers live, and what lies between them.
+#[derive(Clone, Debug, Default)]
+pub struct Ground {
+    /// How bad the network between the servers is made on purpose.
+    pub net: Option<String>,
+    /// Network namespaces, one per server; without, all share this machine's loopback.
+    pub namespaces: Option<Namespaces>,
+    /// When a server counts as dead or too slow.
+    pub planner: PlannerSettings,
+}
+
+/// Network namespaces that exist, `NAME0`, `NAME1`, and so on, each for one server: the addresses of a common network that others have prepared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Namespaces {
+    name: String,
+    network: Ipv4Addr,
+}
+
+impl FromStr for Namespaces {
+    type Err = String;
+
+    /// `NAME:A.B.C.0`: this process has the address `A.B.C.1`, the server in `NAMEn` has `A.B.C.(n+2)`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once(':');
+        let parsed = parts.and_then(|(name, network)| Some((name, network.parse().ok()?)));
+        let (name, network) = parsed.ok_or("NAME:A.B.C.0 is expected")?;
+        let name = name.to_owned();
+        Ok(Self { name, network })
+    }
+}
+
+impl Namespaces {
+    fn host(&self, number: u8) -> IpAddr {
+        let [a, b, c, _] = self.network.octets();
+        Ipv4Addr::new(a, b, c, number).into()
+    }
+}
+
+impl Ground {
+    /// The address of this process.
+    fn here(&self) -> SocketAddr {
+        let namespaces = self.namespaces.as_ref();
+        let host = namespaces.map_or(Ipv4Addr::LOCALHOST.into(), |it| it.host(1));
+        SocketAddr::new(host, 0)
+    }
+
+    /// The program, in the namespace of this server.
+    fn command(&self, program: &Path, server: u32) -> Command {
+        let Some(namespaces) = &self.namespaces else {
+            return Command::new(program);
+        };
+        let mut command = Command::new("ip");
+        let name = format!("{}{server}", namespaces.name);
+        command.args(["netns", "exec", &name]).arg(program);
+        command
+    }
+
+    fn flags(&self, server: u32) -> Vec<String> {
+        let mut flags = Vec::new();
+        if let Some(namespaces) = &self.namespaces {
+            let host = namespaces.host(u8::try_from(server + 2).unwrap_or(u8::MAX));
+            flags.extend(["--bind".to_owned(), SocketAddr::new(host, 0).to_string()]);
+        }
+        if let Some(net) = &self.net {
+            flags.extend(["--net".to_owned(), net.clone()]);
+        }
+        flags
+    }
+}
 
 /// The cluster.
 pub struct LocalCluster {
@@ -27,24 +98,19 @@ pub struct LocalCluster {
     coordinator: JoinHandle<()>,
     /// Whoever drops these kills the processes: nothing is left behind.
     servers: Vec<Child>,
-    /// How bad the network between the servers is.
-    net: Option<String>,
+    ground: Ground,
     /// How many were ever started.
     started: u32,
 }
 
 impl LocalCluster {
     /// Starts the control plane, a coordinator with this world, and so many servers.
-    pub async fn start(
-        world: WorldSpec,
-        servers: usize,
-        net: Option<&str>,
-    ) -> Result<Self, String> {
+    pub async fn start(world: WorldSpec, servers: usize, ground: Ground) -> Result<Self, String> {
         // Strangers on this machine do not get in either.
         let secret = format!("{}{}", NodeId::draw(), NodeId::draw());
         let key = ClusterKey::new(secret.as_bytes());
         let store = Embedded::in_memory();
-        let listener = TcpListener::bind(LOOPBACK)
+        let listener = TcpListener::bind(ground.here())
             .await
             .map_err(|error| format!("cannot open a port: {error}"))?;
         let control = listener.local_addr().map_err(|error| error.to_string())?;
@@ -53,11 +119,14 @@ impl LocalCluster {
             cluster: NAME.to_owned(),
             store: Arc::new(store) as Arc<dyn Store>,
             key,
-            network: Network::loopback(),
+            network: Network::Udp {
+                bind: ground.here(),
+                advertise: None,
+            },
             before: None,
         };
         let (stop, stopped) = watch::channel(false);
-        let settings = PlannerSettings::default();
+        let settings = ground.planner;
         let world = Some(world);
         let coordinator =
             Coordinator::start(&connection, "coordinator", settings, world, stopped).await;
@@ -69,7 +138,7 @@ impl LocalCluster {
             secret,
             stop,
             coordinator,
-            net: net.map(str::to_owned),
+            ground,
             servers: Vec::new(),
             started: 0,
         };
@@ -84,11 +153,13 @@ impl LocalCluster {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         // Their logs are the details of one command's run.
         let log = std::env::var(LOG_VARIABLE).unwrap_or_else(|_| "warn".to_owned());
-        let child = Command::new(program)
+        let child = self
+            .ground
+            .command(&program, self.started)
             .args(["server", "--with-parent", "--cluster", NAME])
             .args(["--control", &self.control.to_string()])
             .args(["--name", &format!("server-{}", self.started)])
-            .args(self.net.iter().flat_map(|net| ["--net", net]))
+            .args(self.ground.flags(self.started))
             .env(KEY_VARIABLE, &self.secret)
             .env(LOG_VARIABLE, log)
             .stdin(Stdio::piped())

@@ -216,8 +216,14 @@ mod tests {
     #[test]
     fn what_is_missing_survives_its_datagram() {
         let numbers = [2, 4, u32::MAX];
-        assert_eq!(decode_missing(&encode_missing(&numbers)), Some(numbers.to_vec()));
-        assert_eq!(decode_missing(&encode_missing(&[1; 100])).map(|it| it.len()), Some(64));
+        assert_eq!(
+            decode_missing(&encode_missing(&numbers)),
+            Some(numbers.to_vec())
+        );
+        assert_eq!(
+            decode_missing(&encode_missing(&[1; 100])).map(|it| it.len()),
+            Some(64)
+        );
         for bad in [&[][..], &[1], &[0; 7], &[0; 4 * 65]] {
             assert_eq!(decode_missing(bad), None);
         }

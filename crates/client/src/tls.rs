@@ -26,9 +26,7 @@ pub fn config(options: &Options, protocols: &[&[u8]]) -> Result<ClientConfig, Cl
     let builder = builder
         .with_safe_default_protocol_versions()
         .map_err(|error| bad(error.to_string()))?;
-    let mut config = builder
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     Ok(config)
 }

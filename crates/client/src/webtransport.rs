@@ -2,9 +2,7 @@
 
 use crate::connection::ClientError;
 use crate::options::Options;
-use client_protocol::{
-    Frames, InOrder, MAX_GATEWAY_MESSAGE, encode_missing, frame, split_number,
-};
+use client_protocol::{Frames, InOrder, MAX_GATEWAY_MESSAGE, encode_missing, frame, split_number};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;

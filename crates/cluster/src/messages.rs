@@ -137,6 +137,12 @@ pub enum ToRegion {
         /// What.
         question: Question,
     },
+    /// A watcher has seen everything up to this tick. From the first of these on the region does not run far ahead of it: whoever judges every tick
+    /// must not drown when a machine is too slow for a world.
+    Seen {
+        /// Of all regions.
+        tick: Tick,
+    },
 }
 
 /// What a subscriber wants.

@@ -210,7 +210,9 @@ mod tests {
         assert!(page.contains("\nauramesh_gateway_refused_tokens_total 3\n"));
         assert!(page.contains("\nauramesh_gateway_cpu_seconds_total 1.5\n"));
         for ((name, kind, _), _) in Counters::METRICS {
-            let lines = page.lines().filter(|line| line.split(' ').next() == Some(name));
+            let lines = page
+                .lines()
+                .filter(|line| line.split(' ').next() == Some(name));
             assert_eq!(lines.count(), 1, "{name}");
             assert_eq!(name.ends_with("_total"), *kind == "counter", "{name}");
         }

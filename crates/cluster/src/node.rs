@@ -68,7 +68,8 @@ impl Network {
             #[cfg(feature = "distributed")]
             Self::Zenoh(settings) => {
                 let key = key.clone();
-                let carrier = crate::carrier::ZenohCarrier::open(settings, key, switchboard.clone())?;
+                let carrier =
+                    crate::carrier::ZenohCarrier::open(settings, key, switchboard.clone())?;
                 Ok((carrier, SocketAddr::from(([0, 0, 0, 0], 0))))
             }
         }

@@ -6,6 +6,7 @@ use crate::names::{Place, Term};
 use crate::node::Node;
 use crate::post_office::Mail;
 use crate::schema::ClusterView;
+use domain::Tick;
 use region::TickRecord;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -114,6 +115,15 @@ impl Observer {
         }
     }
 
+    /// Tells every region that everything up to this tick has been judged: from now on they wait for whoever judges.
+    pub fn tell_seen(&mut self, tick: Tick) {
+        let view = self.view();
+        let generation = view.assignment.generation;
+        for (region, _) in view.assignment.regions() {
+            self.send(Place { generation, region }, &ToRegion::Seen { tick });
+        }
+    }
+
     /// Asks every region for its account.
     pub fn ask_for_accounts(&mut self) {
         let view = self.view();
@@ -159,9 +169,10 @@ impl Observer {
 
     fn renew_silent(&mut self) {
         let generation = self.view().assignment.generation;
-        let silent = self.heard.iter().filter(|(place, heard)| {
-            place.generation == generation && heard.elapsed() >= GIVEN_UP
-        });
+        let silent = self
+            .heard
+            .iter()
+            .filter(|(place, heard)| place.generation == generation && heard.elapsed() >= GIVEN_UP);
         let silent: Vec<Place> = silent.map(|(place, _)| *place).collect();
         for place in silent {
             self.correspondent.renew(place.endpoint());

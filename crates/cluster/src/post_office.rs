@@ -258,8 +258,7 @@ mod tests {
             .expect("room");
         let mut heard = Vec::new();
         for datagram in &old_datagrams {
-            pair.gateway
-                .handle_datagram(pair.now, datagram, &mut heard);
+            pair.gateway.handle_datagram(pair.now, datagram, &mut heard);
         }
         assert_eq!(heard, []);
         let [_, region] = pair.talk();

@@ -162,8 +162,7 @@ struct Udp {
 impl Network for Udp {
     fn open(&mut self, end: EndpointId, switchboard: Switchboard) -> Arc<dyn Carrier> {
         let any: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
-        let carrier =
-            UdpCarrier::open(any, key(), switchboard).expect("loopback works");
+        let carrier = UdpCarrier::open(any, key(), switchboard).expect("loopback works");
         self.open.push((end, Arc::clone(&carrier)));
         let address = |carrier: &UdpCarrier| carrier.address().expect("bound");
         for (_, carrier) in &self.open {

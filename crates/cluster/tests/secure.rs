@@ -111,7 +111,10 @@ async fn large_updates_take_the_stream_and_small_ones_datagrams() {
     let counters = &secure.live.counters;
     let both = |since: (u64, u64)| {
         let datagrams = counters.datagrams_to_clients.get() - since.0;
-        (datagrams, counters.messages_to_clients.get() - since.1 - datagrams)
+        (
+            datagrams,
+            counters.messages_to_clients.get() - since.1 - datagrams,
+        )
     };
     let extent = client.look(|scene| scene.world().map(|world| world.extent));
     let extent = extent.expect("told");
@@ -195,13 +198,20 @@ async fn hostile_webtransport_clients_are_refused_and_counted() {
         sent: domain::SimTime(1),
     };
     let too_long = (u32::MAX).to_le_bytes().to_vec();
-    for bad in [too_long, frame(&early.encode()), frame(&[1, 1, 0, 255, 255])] {
+    for bad in [
+        too_long,
+        frame(&early.encode()),
+        frame(&[1, 1, 0, 255, 255]),
+    ] {
         let before = counters.refused_malformed.get();
         let (connection, (mut sender, _receiver)) = raw(&secure, "/wt", None)
             .await
             .unwrap_or_else(|error| panic!("{error}"));
         sender.write_all(&bad).await.expect("sent");
-        until(5.0, "it is counted", || counters.refused_malformed.get() > before).await;
+        until(5.0, "it is counted", || {
+            counters.refused_malformed.get() > before
+        })
+        .await;
         let _ = tokio::time::timeout(Duration::from_secs(5), connection.closed())
             .await
             .expect("and it must go");
@@ -211,7 +221,10 @@ async fn hostile_webtransport_clients_are_refused_and_counted() {
     let (connection, _streams) = noisy.unwrap_or_else(|error| panic!("{error}"));
     let before = counters.refused_malformed.get();
     connection.send_datagram(numbered(7, b"x")).expect("sent");
-    until(3.0, "it is counted", || counters.refused_malformed.get() > before).await;
+    until(3.0, "it is counted", || {
+        counters.refused_malformed.get() > before
+    })
+    .await;
     // It says nothing else, so it must go.
     let silent = counters.silent.get();
     until(5.0, "silence is counted", || counters.silent.get() > silent).await;

@@ -61,14 +61,7 @@ impl Coordinator {
         stop: watch::Receiver<bool>,
     ) {
         let (clock, carrier) = (node.clock, node.carrier);
-        let coordinator = Self::new(
-            node.id,
-            clock,
-            carrier,
-            &node.switchboard,
-            settings,
-            world,
-        );
+        let coordinator = Self::new(node.id, clock, carrier, &node.switchboard, settings, world);
         coordinator.run(node.membership, stop).await;
     }
 

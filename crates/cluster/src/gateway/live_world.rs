@@ -127,7 +127,11 @@ impl LiveWorld {
     /// Has a region that should tell us everything fallen silent?
     pub fn has_given_us_up(&self, now: SimTime, region: RegionId) -> bool {
         let heard = self.heard.get(&region);
-        let is_over = |tick: &Tick| self.spec.last_tick.is_some_and(|last| tick.0 + self.feed_ticks > last);
+        let is_over = |tick: &Tick| {
+            self.spec
+                .last_tick
+                .is_some_and(|last| tick.0 + self.feed_ticks > last)
+        };
         if self.frame.is_none() || heard.is_some_and(|(tick, _)| is_over(tick)) {
             return false;
         }

@@ -288,10 +288,7 @@ async fn enter(
     }
     upgrade.on_upgrade(move |socket| {
         let (sender, receiver) = socket.split();
-        let (sender, receiver) = (
-            Outgoing::WebSocket(sender),
-            Incoming::WebSocket(receiver),
-        );
+        let (sender, receiver) = (Outgoing::WebSocket(sender), Incoming::WebSocket(receiver));
         session::serve(lobby, peer, sender, receiver)
     })
 }
@@ -303,7 +300,10 @@ fn may_enter(headers: &HeaderMap, lobby: &Lobby) -> bool {
         return false;
     }
     let origin = headers.get(header::ORIGIN);
-    lobby.may_enter(host, origin.map(|origin| origin.to_str().unwrap_or_default()))
+    lobby.may_enter(
+        host,
+        origin.map(|origin| origin.to_str().unwrap_or_default()),
+    )
 }
 
 impl Lobby {

@@ -30,12 +30,7 @@ pub struct Lobby {
 type Fault = (Goodbye, &'static str);
 
 /// Serves a client until it goes or must go.
-pub async fn serve(
-    lobby: Arc<Lobby>,
-    peer: Peer,
-    mut sender: Outgoing,
-    mut receiver: Incoming,
-) {
+pub async fn serve(lobby: Arc<Lobby>, peer: Peer, mut sender: Outgoing, mut receiver: Incoming) {
     let (hello, guest) = match greet(&lobby, &mut receiver).await {
         Ok(welcome) => welcome,
         Err(Some(fault)) => return part(&mut sender, fault.0, fault.1).await,

@@ -41,9 +41,7 @@ pub fn server_config(
     })?;
     let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let builder = builder.with_safe_default_protocol_versions()?;
-    let mut config = builder
-        .with_no_client_auth()
-        .with_single_cert(chain, key)?;
+    let mut config = builder.with_no_client_auth().with_single_cert(chain, key)?;
     config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     Ok(config)
 }

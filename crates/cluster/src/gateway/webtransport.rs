@@ -138,7 +138,13 @@ async fn welcome(
         Arc::clone(&lobby.counters),
     ));
     let reading = Incoming::WebTransport(Reading::new(receiver, repeating));
-    session::serve(lobby, Peer::at(address), Outgoing::WebTransport(writing), reading).await;
+    session::serve(
+        lobby,
+        Peer::at(address),
+        Outgoing::WebTransport(writing),
+        reading,
+    )
+    .await;
     connection.close(VarInt::from_u32(0), b"");
     Ok(())
 }
@@ -237,7 +243,9 @@ impl Writing {
             return Ok(());
         };
         self.last = self.last.checked_add(1).ok_or_else(|| {
-            axum::Error::new(io::Error::other("four thousand million messages are enough"))
+            axum::Error::new(io::Error::other(
+                "four thousand million messages are enough",
+            ))
         })?;
         let whole = numbered(self.last, &bytes);
         let largest = self.connection.max_datagram_size().unwrap_or(0);

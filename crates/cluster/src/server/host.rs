@@ -110,6 +110,10 @@ impl HostHandle {
 
 /// Longest time between two frames, as a share of the frame tolerance.
 const FRAMES_PER_TOLERANCE: u32 = 3;
+/// So many ticks a region may be ahead of someone who judges every tick.
+const LONGEST_LEAD: u64 = 240;
+/// A judge that says nothing for so long is not waited for.
+const LONGEST_PATIENCE: SimTime = SimTime(10_000_000_000);
 /// In doubt for so long, it goes on: nobody listens to it anyway if it was replaced.
 const LONGEST_DOUBT: SimTime = SimTime(1_500_000_000);
 
@@ -123,6 +127,8 @@ struct Host {
     post: PostOffice,
     mail: Vec<Mail>,
     subscribers: BTreeMap<EndpointId, Subscription>,
+    /// Who judges every tick: how far they are, and when they said so.
+    judges: BTreeMap<EndpointId, (Tick, SimTime)>,
     /// Processes that were registered when we last looked.
     met: BTreeSet<NodeId>,
     feed: FeedBuilder,
@@ -183,6 +189,7 @@ pub fn start(
         post,
         mail: Vec::new(),
         subscribers: BTreeMap::new(),
+        judges: BTreeMap::new(),
         met: BTreeSet::new(),
         feed: FeedBuilder::default(),
         standby: None,
@@ -287,7 +294,14 @@ impl Host {
     }
 
     fn may_step(&self) -> bool {
-        !self.given_away && !self.is_over()
+        !self.given_away && !self.is_over() && !self.is_too_far_ahead()
+    }
+
+    fn is_too_far_ahead(&self) -> bool {
+        let now = self.shared.clock.local();
+        self.judges.values().any(|(seen, at)| {
+            self.region.tick().0 >= seen.0 + LONGEST_LEAD && now.since(*at) < LONGEST_PATIENCE
+        })
     }
 
     /// Is this the end of time?
@@ -358,6 +372,7 @@ impl Host {
         let forgotten: Vec<EndpointId> = self.subscribers.keys().copied().filter(gone).collect();
         for end in forgotten {
             self.subscribers.remove(&end);
+            self.judges.remove(&end);
             self.post.forget(end);
         }
         self.met = view.nodes.keys().copied().collect();
@@ -413,6 +428,10 @@ impl Host {
         match messages::decode::<ToRegion>(bytes) {
             Ok(ToRegion::Kept { tick }) => self.handle_kept(from, tick),
             Ok(ToRegion::Subscribe(wanted)) => self.subscribe(from, wanted),
+            Ok(ToRegion::Seen { tick }) => {
+                let now = self.shared.clock.local();
+                self.judges.insert(from, (tick, now));
+            }
             Ok(ToRegion::Ask { id, question }) => {
                 let mut answer = questions::answer(&mut self.region, &mut self.feed, question);
                 if let Answer::Account(account) = &mut answer {
@@ -630,6 +649,7 @@ impl Host {
                 // It cannot follow. When it listens again it finds us silent, and begins anew.
                 self.fail(&full.to_string());
                 self.subscribers.remove(&end);
+                self.judges.remove(&end);
                 self.post.forget(end);
             }
         }
