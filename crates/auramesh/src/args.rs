@@ -1,5 +1,6 @@
 //! What can be typed. The names are fixed by the design; clap checks them and prints the help.
 
+use crate::local_cluster::Namespaces;
 use clap::{Args, Parser, ValueEnum};
 use domain::Layout;
 use scenes::Short;
@@ -182,6 +183,10 @@ pub struct RunArgs {
     /// machine's own].
     #[arg(long, value_parser = network_text)]
     pub net: Option<String>,
+
+    /// Network namespaces for the servers, NAME:A.B.C.0: server n in NAMEn at A.B.C.(n+2), this process at A.B.C.1 (tests/namespaces.rs makes them).
+    #[arg(long, hide = true)]
+    pub namespaces: Option<Namespaces>,
 
     /// Prints one JSON object on stdout, nothing else there.
     #[arg(long)]

@@ -10,7 +10,8 @@
 //! 1. An owner that is silent or gone is fenced: its region goes to the standby, with the next term. From then on nobody listens to the old one.
 //! 2. Without a living standby the region waits for its owner; if that is gone for good it starts anew, and what it had is lost.
 //! 3. Every region has a standby on another server.
-//! 4. Who wants to leave, and who has more regions than others, gives away regions, one after another: the owner stops, its standby takes over from
+//! 4. Who was too slow for a region gets none for a while, if there is anybody else.
+//! 5. Who wants to leave, and who has more regions than others, gives away regions, one after another: the owner stops, its standby takes over from
 //!    exactly that state.
 
 use crate::messages::{Heartbeat, RegionPulse, RegionState};
@@ -29,6 +30,9 @@ pub struct PlannerSettings {
     pub grace: SimTime,
     /// A region whose tick is so far behind is given to its standby, if that keeps up (default 5 s).
     pub lag: SimTime,
+    /// A server that was too slow for a region gets no other as long as there is another choice, for so long (default 60 s). Less: back to the
+    /// same trouble soon; more: a server that had a bad moment stays idle.
+    pub shun: SimTime,
     /// Regions of servers that have more than others are moved (default yes).
     pub balance: bool,
 }
@@ -39,6 +43,7 @@ impl Default for PlannerSettings {
             silence: SimTime::from_millis(400.0),
             grace: SimTime::from_millis(2000.0),
             lag: SimTime::from_millis(5000.0),
+            shun: SimTime::from_millis(60_000.0),
             balance: true,
         }
     }
@@ -62,6 +67,8 @@ pub struct Planner {
     newest_tick: u64,
     /// Since when a region has been too slow.
     slow_since: BTreeMap<RegionId, SimTime>,
+    /// Who was too slow, and until when that counts.
+    shunned: BTreeMap<NodeId, SimTime>,
 }
 
 /// Why a region got another owner.
@@ -110,6 +117,7 @@ impl Planner {
             assignment: Assignment::default(),
             newest_tick: 0,
             slow_since: BTreeMap::new(),
+            shunned: BTreeMap::new(),
         }
     }
 
@@ -127,6 +135,8 @@ impl Planner {
             let leaving = info.leaving;
             self.servers.insert(info.node, Server { leaving, ..server });
         }
+        let servers = &self.servers;
+        self.shunned.retain(|node, _| servers.contains_key(node));
         if view.assignment.generation != self.assignment.generation {
             self.newest_tick = 0;
             self.slow_since.clear();
@@ -245,7 +255,9 @@ impl Planner {
             }
             Some(owner) if self.is_alive(now, owner) => {
                 let slow = self.is_slow(now, world, region);
-                (Why::Slow, standby.filter(|_| slow)?)
+                // Back to someone who was too slow: to and fro for ever. Then it is the region that is too large.
+                let better = |standby: &NodeId| slow && !self.is_shunned(now, *standby);
+                (Why::Slow, standby.filter(better)?)
             }
             Some(owner) => match standby {
                 Some(standby) => (Why::Dead, standby),
@@ -255,6 +267,9 @@ impl Planner {
             },
         };
         let from = seat.owner;
+        if let Some(slow) = from.filter(|_| why == Why::Slow) {
+            self.shunned.insert(slow, now + self.settings.shun);
+        }
         next.seats[region.0 as usize] = Seat {
             owner: Some(to),
             term: seat.term.next(),
@@ -320,7 +335,9 @@ impl Planner {
                 let owner = seat.owner?;
                 let leaves = self.servers[&owner].leaving;
                 let to = self.least_loaded(now, next, |node| node != owner)?;
-                let uneven = self.settings.balance && load(next, owner) > load(next, to) + 1;
+                let uneven = self.settings.balance
+                    && load(next, owner) > load(next, to) + 1
+                    && !self.is_shunned(now, to);
                 (leaves || uneven).then_some((index, to))
             });
         if let Some((index, to)) = choice {
@@ -343,7 +360,11 @@ impl Planner {
         }
     }
 
-    /// The living server that has the least to do: regions first, standbys second.
+    fn is_shunned(&self, now: SimTime, node: NodeId) -> bool {
+        self.shunned.get(&node).is_some_and(|until| now < *until)
+    }
+
+    /// The living server that has the least to do: regions first, standbys second. Those that were too slow come last.
     fn least_loaded(
         &self,
         now: SimTime,
@@ -358,7 +379,10 @@ impl Planner {
             .keys()
             .copied()
             .filter(|node| self.stays(now, *node) && fits(*node))
-            .min_by_key(|node| (load(next, *node), standbys(*node), *node))
+            .min_by_key(|node| {
+                let shunned = self.is_shunned(now, *node);
+                (shunned, load(next, *node), standbys(*node), *node)
+            })
     }
 }
 

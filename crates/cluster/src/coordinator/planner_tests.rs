@@ -258,6 +258,42 @@ fn a_region_that_stays_behind_is_given_to_its_standby() {
     assert_eq!(stage.run(200).first(), Some(&(1, Why::Slow, standby)));
 }
 
+/// Balance alone would give it back at once: the slow one has nothing to do now.
+#[test]
+fn who_was_too_slow_gets_no_region_for_a_while() {
+    let mut stage = Stage::new(4, &[A, B]);
+    stage.run(3000);
+    let slow = stage.assignment().seats[1].owner.expect("assigned");
+    let others = |stage: &Stage| {
+        let owners = stage.owners();
+        owners.iter().filter(|owner| **owner != Some(slow)).count()
+    };
+    assert_eq!(others(&stage), 2);
+    for region in 0..4 {
+        let its = stage.assignment().seats[region].owner == Some(slow);
+        stage.ticks[region] = if its { 600 } else { 1000 };
+    }
+    let verdicts = stage.run(6000);
+    assert_eq!(verdicts.len(), 2, "{verdicts:?}");
+    assert!(verdicts.iter().all(|(_, why, _)| *why == Why::Slow));
+    // Everyone keeps up now; it would be even again with two each.
+    stage.ticks = [1000; 4];
+    assert!(stage.run(50_000).is_empty(), "remembered");
+    assert_eq!(others(&stage), 4);
+    stage.run(20_000);
+    assert_eq!(others(&stage), 2, "forgiven");
+}
+
+/// A region that is too large for anybody is not carried to and fro.
+#[test]
+fn a_region_does_not_go_back_to_who_was_too_slow_for_it() {
+    let mut stage = Stage::new(2, &[A, B]);
+    stage.run(3000);
+    stage.ticks = [1000, 600, 0, 0];
+    assert_eq!(stage.run(6000).len(), 1);
+    assert!(stage.run(50_000).is_empty());
+}
+
 #[test]
 fn the_carrier_may_notice_a_death_earlier_and_may_be_wrong() {
     let mut stage = Stage::new(2, &[A, B]);

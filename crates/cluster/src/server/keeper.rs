@@ -137,6 +137,7 @@ impl Keeper {
                     tick,
                     last,
                     spawned_before,
+                    subscribers,
                     bytes,
                 }) => {
                     let term = Term(self.post.incarnation_of(from).unwrap_or(0));
@@ -145,6 +146,7 @@ impl Keeper {
                         tick,
                         last,
                         spawned_before,
+                        subscribers,
                         bytes,
                     };
                     if self.standby.keep(place, snapshot) {

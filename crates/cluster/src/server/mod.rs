@@ -265,8 +265,10 @@ impl Server {
             .staging
             .config(place.region, Some(world.snapshot_ticks));
         let mut timetable = Timetable::new(&stage.scene, world.seed, &world.map, place.region);
+        let mut subscribers = Vec::new();
         let region = match kept {
             Some(kept) => {
+                subscribers = kept.subscribers;
                 timetable.begin_at(kept.tick, kept.spawned_before);
                 let snapshot = RegionSnapshot::from_bytes(&kept.bytes)
                     .map_err(|error| StartError::Snapshot(error.to_string()))?;
@@ -291,14 +293,13 @@ impl Server {
                 region
             }
         };
-        let host = host::start(
-            self.shared.clone(),
-            world,
+        let beginning = host::Beginning {
             term,
             region,
             timetable,
-            Arc::clone(view),
-        )?;
+            subscribers,
+        };
+        let host = host::start(self.shared.clone(), world, beginning, Arc::clone(view))?;
         Ok(Some(host))
     }
 

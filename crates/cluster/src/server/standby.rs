@@ -1,6 +1,7 @@
 //! Snapshots of other servers' regions, kept in memory in case their servers die.
 
-use crate::names::{Place, Term};
+use crate::messages::Subscription;
+use crate::names::{NodeId, Place, Term};
 use domain::Tick;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -16,6 +17,8 @@ pub struct KeptSnapshot {
     pub last: bool,
     /// All of the scene's spawns due before this tick are done.
     pub spawned_before: Tick,
+    /// Who was told what happens.
+    pub subscribers: Vec<(NodeId, Subscription)>,
     /// A region's snapshot.
     pub bytes: Vec<u8>,
 }
@@ -102,6 +105,7 @@ mod tests {
             tick: Tick(tick),
             last: false,
             spawned_before: Tick(tick),
+            subscribers: Vec::new(),
             bytes: vec![1],
         }
     }
