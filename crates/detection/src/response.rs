@@ -11,7 +11,7 @@ use glam::{DVec3, Quat, Vec3};
 /// Bodies may be this deep in each other before they are pushed apart, metres.
 const SLOP_M: f32 = 0.005;
 /// The share of the excess that is removed per step.
-const PUSH: f32 = 0.2;
+const PUSH: f32 = 0.4;
 /// Never more than this per step, metres.
 const MOST_PUSH_M: f32 = 0.2;
 

@@ -41,6 +41,8 @@ pub struct Settings {
     pub sweeps: u32,
     /// When bodies are frozen; `None`: never (default).
     pub freezing: Option<Freezing>,
+    /// Do contacts change anything? Without (for measurements of detection alone) bodies pass through each other.
+    pub responds: bool,
 }
 
 impl Default for Settings {
@@ -53,6 +55,7 @@ impl Default for Settings {
             step_secs: 1.0 / 60.0,
             sweeps: 4,
             freezing: None,
+            responds: true,
         }
     }
 }
@@ -98,6 +101,10 @@ pub struct Space {
     changed: Vec<(u32, Motion)>,
     changed_in: Vec<u64>,
     iteration: u64,
+    /// Bodies that were woken in this iteration.
+    thawed: Vec<u32>,
+    /// The farthest that any part of any body moved in the last integration, metres.
+    longest_stride: f32,
     found: Vec<Contact>,
     stats: Stats,
 }
@@ -134,6 +141,8 @@ impl Space {
             changed: Vec::new(),
             changed_in: Vec::new(),
             iteration: 0,
+            thawed: Vec::new(),
+            longest_stride: 0.0,
             found: Vec::new(),
             stats: Stats::default(),
         })
@@ -243,6 +252,7 @@ impl Space {
             let is_near = self.frozen[body] && self.boxes[body].touches(&near);
             if is_near {
                 self.set_frozen(Slot(body as u32), false);
+                self.thawed.push(body as u32);
             }
         }
     }
@@ -250,6 +260,7 @@ impl Space {
     /// Everything moves by one step of free flight and is sorted into the leaves it has reached.
     pub fn integrate(&mut self) {
         let (gravity, step) = (self.settings.gravity, self.settings.step_secs);
+        let mut fastest = 0.0_f32;
         for index in 0..self.moving.len() {
             let slot = self.moving[index];
             let i = slot as usize;
@@ -259,12 +270,18 @@ impl Space {
             let form = &self.forms[self.form_of[i] as usize];
             fly(&mut self.motions[i], form, gravity, step);
             let motion = &self.motions[i];
+            let radius = form.geometry.radius;
+            // Twice the sum of squares is at least the square of the sum: no root per body.
+            let speeds = motion.linear_velocity.length_squared()
+                + motion.angular_velocity.length_squared() * radius * radius;
+            fastest = fastest.max(speeds);
             let at = (motion.position - self.origin).as_vec3();
             let aabb = form.geometry.aabb(at, motion.rotation);
             self.origins[i] = at;
             self.boxes[i] = aabb;
             self.tree.update(slot, &aabb, &mut self.rooms[i]);
         }
+        self.longest_stride = (2.0 * fastest).sqrt() * step;
         self.tree.adapt(&self.boxes, &mut self.rooms);
         self.tree.refresh();
     }
@@ -354,22 +371,21 @@ impl Space {
                 motion.angular_velocity.length_squared() * share,
             )
         };
-        let mut woken: Vec<u32> = Vec::new();
         loop {
-            let before = woken.len();
+            let before = self.thawed.len();
             for index in 0..self.pairs.len() {
                 let Candidate { a, b } = self.pairs[index];
                 for (one, other) in [(a, b), (b, a)] {
                     let i = one as usize;
                     let awake = !self.frozen[i] && !self.is_static[i];
-                    let wakes = awake && (woken.contains(&one) || !still(&self.motions[i]));
+                    let wakes = awake && (self.thawed.contains(&one) || !still(&self.motions[i]));
                     if wakes && self.frozen[other as usize] {
                         self.set_frozen(Slot(other), false);
-                        woken.push(other);
+                        self.thawed.push(other);
                     }
                 }
             }
-            if woken.len() == before {
+            if self.thawed.len() == before {
                 return;
             }
         }
@@ -379,6 +395,9 @@ impl Space {
     pub fn respond(&mut self) {
         self.iteration += 1;
         self.changed.clear();
+        if !self.settings.responds {
+            return;
+        }
         let who = Participants {
             forms: &self.forms,
             form_of: &self.form_of,
@@ -448,6 +467,7 @@ impl Space {
         self.detect();
         self.respond();
         self.freeze(|_| true, |_| {});
+        self.thawed.clear();
     }
 
     /// Detection took that long: the budget, if there is one, hears it (ST-13).
@@ -508,6 +528,12 @@ impl Space {
         Aabb::around(at, Vec3::splat(radius)).union(self.swept_by(i, form))
     }
 
+    /// The farthest that any part of any body can move in the next step of free flight, metres.
+    pub fn longest_stride(&self) -> f32 {
+        let fall = self.settings.gravity.length() * self.settings.step_secs;
+        self.longest_stride + 2.0 * fall * self.settings.step_secs
+    }
+
     /// The other owners whose part of the world the box reaches: the same walk as an insertion, which stops at remote vertices
     /// and notes the body for their owners (ST-19).
     #[inline]
@@ -530,6 +556,34 @@ impl Space {
     /// Bodies the last response changed, with their motion before it; in the order in which they were met.
     pub fn changed(&self) -> impl Iterator<Item = (Slot, &Motion)> {
         self.changed.iter().map(|(slot, before)| (Slot(*slot), before))
+    }
+
+    /// The motion before the response of the body that [`changed`](Self::changed) lists at this place.
+    pub fn before(&self, index: usize) -> Motion {
+        self.changed[index].1
+    }
+
+    /// Cuts what a response has done to a body: not faster than `max_speed`, at the rim neither, and not farther from where it
+    /// was than `max_push`. True if it had to be slowed down.
+    pub fn limit(&mut self, slot: Slot, before: &Motion, max_speed: f32, max_push: f32) -> bool {
+        let i = slot.0 as usize;
+        let radius = self.forms[self.form_of[i] as usize].geometry.radius;
+        let motion = &mut self.motions[i];
+        let push = motion.position - before.position;
+        motion.position = before.position + push.clamp_length_max(f64::from(max_push));
+        let max_spin = max_speed / radius.max(1e-3);
+        let too_fast = motion.linear_velocity.length_squared() > max_speed * max_speed
+            || motion.angular_velocity.length_squared() > max_spin * max_spin;
+        if too_fast {
+            motion.linear_velocity = motion.linear_velocity.clamp_length_max(max_speed);
+            motion.angular_velocity = motion.angular_velocity.clamp_length_max(max_spin);
+        }
+        too_fast
+    }
+
+    /// Bodies that were woken since anyone asked.
+    pub fn take_thawed(&mut self) -> impl Iterator<Item = Slot> + '_ {
+        self.thawed.drain(..).map(Slot)
     }
 
     /// All moving bodies, in an order that depends on what has happened only.
