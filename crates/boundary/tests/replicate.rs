@@ -109,7 +109,12 @@ fn st_20_a_body_is_replicated_transferred_and_dropped() {
 #[test]
 fn st_23_at_most_one_state_per_body_per_flush() {
     let mut members = group(4, MemberMode::Synchronised);
-    for (id, x, speed) in [(1, -0.9, 2.0), (2, 0.1, -2.0), (3, 1.2, 0.0), (4, -2.0, 1.0)] {
+    for (id, x, speed) in [
+        (1, -0.9, 2.0),
+        (2, 0.1, -2.0),
+        (3, 1.2, 0.0),
+        (4, -2.0, 1.0),
+    ] {
         place(&mut members, &cube(id, x, speed));
     }
     let (mut states, mut quiet) = (0, 0);
@@ -130,7 +135,10 @@ fn st_23_at_most_one_state_per_body_per_flush() {
             assert_eq!(bodies.len(), count);
         }
     }
-    assert!(states > 5 && quiet > 100, "{states} states, {quiet} parcels without");
+    assert!(
+        states > 5 && quiet > 100,
+        "{states} states, {quiet} parcels without"
+    );
 }
 
 fn state(body: u64, version: u32, author: u32, x: f64) -> BodyState {
@@ -218,7 +226,13 @@ fn words_out_of_place_change_nothing() {
     };
     member.handle_parcel(other);
     member.handle_parcel(parcel(0, 0, Word::Contested(vec![newer])));
-    member.handle_parcel(parcel(2, 0, Word::Go { from: vec![RegionId(0)] }));
+    member.handle_parcel(parcel(
+        2,
+        0,
+        Word::Go {
+            from: vec![RegionId(0)],
+        },
+    ));
     assert_eq!(member.counts().foreign, 7);
     member.begin();
     let after: Vec<Motion> = member.copies().map(|copy| *copy.motion).collect();
@@ -237,7 +251,11 @@ fn st_52_a_transfer_is_kept_until_it_is_accepted() {
     for number in 1..=130 {
         giver.handle_tick(Tick(number));
         for transmit in drain(giver) {
-            let is_transfer = transmit.parcel.words.iter().any(|word| matches!(word, Word::Transfer(_)));
+            let is_transfer = transmit
+                .parcel
+                .words
+                .iter()
+                .any(|word| matches!(word, Word::Transfer(_)));
             if is_transfer {
                 assert!(transmit.reliable, "a transfer must arrive");
                 transfers.push(transmit.parcel);

@@ -26,7 +26,6 @@ impl Freezing {
     /// Does a body of these speeds count as still?
     #[inline]
     pub fn is_still(&self, linear_squared: f32, angular_squared: f32) -> bool {
-        linear_squared < self.linear * self.linear
-            && angular_squared < self.angular * self.angular
+        linear_squared < self.linear * self.linear && angular_squared < self.angular * self.angular
     }
 }

@@ -101,7 +101,11 @@ fn collect(shape: &SharedShape, out: &mut Vec<[Vec3; 3]>) {
         }
         _ => return,
     };
-    out.extend(faces.iter().map(|face| face.map(|corner| points[corner as usize])));
+    out.extend(
+        faces
+            .iter()
+            .map(|face| face.map(|corner| points[corner as usize])),
+    );
 }
 
 /// Halves the triangles at their median along the longest side of the box around them.
@@ -164,7 +168,9 @@ impl MeshNarrow {
         self.stamp = self.stamp.wrapping_add(1).max(1);
         if self.stamp == 1 {
             self.volumes.iter_mut().for_each(|volume| volume.0 = 0);
-            self.triangles.iter_mut().for_each(|triangle| triangle.0 = 0);
+            self.triangles
+                .iter_mut()
+                .for_each(|triangle| triangle.0 = 0);
         }
         if self.volumes.len() < smaller.volumes() {
             self.volumes
@@ -190,8 +196,8 @@ impl MeshNarrow {
     fn triangle(&mut self, tree: &MeshTree, index: u32, relative: &Relative) -> [Vec3; 3] {
         let cached = &mut self.triangles[index as usize];
         if cached.0 != self.stamp {
-            let moved =
-                tree.triangles[index as usize].map(|corner| relative.turn * corner + relative.shift);
+            let moved = tree.triangles[index as usize]
+                .map(|corner| relative.turn * corner + relative.shift);
             *cached = (self.stamp, moved);
             self.moved += 1;
         }
@@ -285,7 +291,12 @@ impl NarrowPhase for MeshNarrow {
             shift: from_world * (small.offset - large.offset),
         };
         self.found.clear();
-        self.walk(large.geometry.mesh(), small.geometry.mesh(), &relative, level);
+        self.walk(
+            large.geometry.mesh(),
+            small.geometry.mesh(),
+            &relative,
+            level,
+        );
         keep_deepest(&mut self.found, level.max_contacts);
         for contact in self.found.drain(..) {
             let normal = large.rotation * contact.normal;

@@ -193,8 +193,18 @@ impl Row {
             return;
         }
         let ends = [
-            (self.contact.a, self.contact.arm_a, -impulse, self.inverse_mass[0]),
-            (self.contact.b, self.contact.arm_b, impulse, self.inverse_mass[1]),
+            (
+                self.contact.a,
+                self.contact.arm_a,
+                -impulse,
+                self.inverse_mass[0],
+            ),
+            (
+                self.contact.b,
+                self.contact.arm_b,
+                impulse,
+                self.inverse_mass[1],
+            ),
         ];
         for (body, arm, impulse, inverse_mass) in ends {
             if inverse_mass > 0.0 {

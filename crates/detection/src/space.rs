@@ -505,8 +505,7 @@ impl Space {
     fn swept_by(&self, i: usize, form: &Form) -> Aabb {
         let motion = &self.motions[i];
         let step = self.settings.step_secs;
-        let velocity =
-            motion.linear_velocity + self.settings.gravity * (form.gravity_scale * step);
+        let velocity = motion.linear_velocity + self.settings.gravity * (form.gravity_scale * step);
         let travel = velocity * step;
         // Where the response has pushed it, its box has not followed yet.
         let at = (motion.position - self.origin).as_vec3();
@@ -555,7 +554,9 @@ impl Space {
 
     /// Bodies the last response changed, with their motion before it; in the order in which they were met.
     pub fn changed(&self) -> impl Iterator<Item = (Slot, &Motion)> {
-        self.changed.iter().map(|(slot, before)| (Slot(*slot), before))
+        self.changed
+            .iter()
+            .map(|(slot, before)| (Slot(*slot), before))
     }
 
     /// The motion before the response of the body that [`changed`](Self::changed) lists at this place.

@@ -305,12 +305,22 @@ impl Tree {
         };
         let [a, b] = [low, high].map(|leaf| &self.leaves[leaf as usize]);
         let mut bodies = a.bodies.clone();
-        bodies.extend(b.bodies.iter().copied().filter(|body| !a.bodies.contains(body)));
+        bodies.extend(
+            b.bodies
+                .iter()
+                .copied()
+                .filter(|body| !a.bodies.contains(body)),
+        );
         if bodies.len() >= self.limits.merge_below {
             return;
         }
         let mut statics = a.statics.clone();
-        statics.extend(b.statics.iter().copied().filter(|body| !a.statics.contains(body)));
+        statics.extend(
+            b.statics
+                .iter()
+                .copied()
+                .filter(|body| !a.statics.contains(body)),
+        );
         for (leaf, child) in [(low, left), (high, left + 1)] {
             self.nodes[child as usize].vertex = Vertex::Free;
             self.free_leaves.push(leaf);

@@ -114,6 +114,9 @@ mod tests {
         assert!(point.y.abs() < 0.3 && point.x > 0.1);
         assert!(meet(&flat, &triangle(Vec3::Y * 0.01)).is_none());
         assert!(meet(&flat, &triangle(Vec3::X * 0.5)).is_some(), "in plane");
-        assert!(meet(&flat, &triangle(Vec3::X * 1.1)).is_none(), "in plane, apart");
+        assert!(
+            meet(&flat, &triangle(Vec3::X * 1.1)).is_none(),
+            "in plane, apart"
+        );
     }
 }

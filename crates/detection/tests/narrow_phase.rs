@@ -1,8 +1,10 @@
 //! The narrow phases (ST-10 to ST-12, ST-14).
 
 use detection::mesh::brute_force;
-use detection::{Contact, Form, Geometry, Level, MeshNarrow, NarrowPhase, ParryNarrow, Placed, Settings, Space};
 use detection::{Aabb, Plan};
+use detection::{
+    Contact, Form, Geometry, Level, MeshNarrow, NarrowPhase, ParryNarrow, Placed, Settings, Space,
+};
 use domain::{BodyForm, Motion, Shape};
 use glam::{DVec3, Quat, Vec3};
 use rand::{RngExt, SeedableRng};
@@ -32,7 +34,10 @@ fn shapes() -> Vec<Geometry> {
             points: [Vec3::X, Vec3::NEG_X, Vec3::Y, Vec3::Z, Vec3::NEG_Z].into(),
         },
     ];
-    shapes.iter().map(|shape| Geometry::new(shape).expect("valid")).collect()
+    shapes
+        .iter()
+        .map(|shape| Geometry::new(shape).expect("valid"))
+        .collect()
 }
 
 fn placed<'a>(geometry: &'a Geometry, offset: Vec3, rotation: Quat) -> Placed<'a> {
@@ -43,14 +48,23 @@ fn placed<'a>(geometry: &'a Geometry, offset: Vec3, rotation: Quat) -> Placed<'a
     }
 }
 
-fn ask(narrow: &mut impl NarrowPhase, a: &Placed<'_>, b: &Placed<'_>, level: Level) -> Vec<Contact> {
+fn ask(
+    narrow: &mut impl NarrowPhase,
+    a: &Placed<'_>,
+    b: &Placed<'_>,
+    level: Level,
+) -> Vec<Contact> {
     let mut out = Vec::new();
     narrow.contacts(a, b, level, &mut out);
     out
 }
 
 fn close(rng: &mut Pcg64Mcg) -> (Vec3, Quat, Quat) {
-    (random_vec(rng, 1.2), random_rotation(rng), random_rotation(rng))
+    (
+        random_vec(rng, 1.2),
+        random_rotation(rng),
+        random_rotation(rng),
+    )
 }
 
 /// ST-12: without limits the tree agrees with all pairs of triangles.
@@ -70,9 +84,16 @@ fn st_12_the_tree_agrees_with_brute_force() {
         let seen = placed(b.geometry, back * offset, back * second);
         assert_eq!(!found.is_empty(), brute_force(a.geometry, &seen));
         assert!(found.iter().all(|contact| !contact.approximate));
-        if found.is_empty() { apart += 1 } else { touching += 1 }
+        if found.is_empty() {
+            apart += 1
+        } else {
+            touching += 1
+        }
     }
-    assert!(touching > 200 && apart > 200, "{touching} touch, {apart} do not");
+    assert!(
+        touching > 200 && apart > 200,
+        "{touching} touch, {apart} do not"
+    );
 }
 
 /// ST-11, ST-12: a limited depth may give false alarms, never misses a contact, and finds no more than it may.
@@ -117,7 +138,10 @@ fn st_11_the_number_of_contacts_is_limited() {
         placed(&cube, Vec3::ZERO, Quat::IDENTITY),
         placed(&cube, Vec3::new(0.3, 0.9, 0.2), Quat::from_rotation_y(0.4)),
     );
-    for narrow in [&mut ParryNarrow::default() as &mut dyn NarrowPhase, &mut MeshNarrow::default()] {
+    for narrow in [
+        &mut ParryNarrow::default() as &mut dyn NarrowPhase,
+        &mut MeshNarrow::default(),
+    ] {
         let mut all = Vec::new();
         narrow.contacts(&a, &b, Level::FULL, &mut all);
         assert!(all.len() >= 4, "{}", all.len());
@@ -159,8 +183,16 @@ fn contacts_have_sensible_normals_and_depths() {
     let found = ask(&mut ParryNarrow::default(), &a, &b, Level::FULL);
     assert!(!found.is_empty());
     for contact in found {
-        assert!((contact.normal - Vec3::Y).length() < 1e-3, "{}", contact.normal);
-        assert!((contact.point - part_at).length() < 1.0, "{}", contact.point);
+        assert!(
+            (contact.normal - Vec3::Y).length() < 1e-3,
+            "{}",
+            contact.normal
+        );
+        assert!(
+            (contact.point - part_at).length() < 1.0,
+            "{}",
+            contact.point
+        );
     }
 }
 
@@ -176,14 +208,20 @@ fn st_14_each_primitive_is_transformed_at_most_once() {
     let mut fewest = u64::MAX;
     for _ in 0..300 {
         let (offset, first, second) = close(&mut rng);
-        let (a, b) = (placed(&cube, Vec3::ZERO, first), placed(&ball, offset, second));
+        let (a, b) = (
+            placed(&cube, Vec3::ZERO, first),
+            placed(&ball, offset, second),
+        );
         let before = narrow.transforms();
         ask(&mut narrow, &a, &b, Level::FULL);
         let moved = narrow.transforms() - before;
         assert!(moved <= most, "{moved} of {most}");
         fewest = fewest.min(moved);
     }
-    assert!(fewest < most / 2, "lazily: what is not met is not moved ({fewest})");
+    assert!(
+        fewest < most / 2,
+        "lazily: what is not met is not moved ({fewest})"
+    );
 }
 
 /// ST-10: any narrow phase can be plugged in.
@@ -195,7 +233,8 @@ fn st_10_the_narrow_phase_is_pluggable() {
     }
     let collisions = |narrow: Option<Box<dyn NarrowPhase + Send>>| {
         let world = Aabb::around(Vec3::ZERO, Vec3::splat(10.0));
-        let mut space = Space::new(DVec3::ZERO, world, &Plan::Mine, Settings::default()).expect("valid");
+        let mut space =
+            Space::new(DVec3::ZERO, world, &Plan::Mine, Settings::default()).expect("valid");
         if let Some(narrow) = narrow {
             space.set_narrow_phase(narrow);
         }

@@ -107,8 +107,9 @@ impl Worlds {
         let mut origins = Vec::new();
         for _ in 0..count {
             // A third of the coordinates lie on a coarse grid: faces that touch, boxes that end on a cut.
-            let mut at =
-                Vec3::from_array(std::array::from_fn(|_| rng.random_range(-REACH..REACH) * 0.5));
+            let mut at = Vec3::from_array(std::array::from_fn(|_| {
+                rng.random_range(-REACH..REACH) * 0.5
+            }));
             if rng.random_range(0..3) == 0 {
                 at = at.round();
             }
@@ -159,7 +160,10 @@ fn st_5_every_overlapping_pair_is_tested_exactly_once() {
         pairs += truth.len();
         several += usize::from(plans.len() > 1);
     }
-    assert!(pairs > 20_000 && several > 1_500, "{pairs} pairs, {several} divided worlds");
+    assert!(
+        pairs > 20_000 && several > 1_500,
+        "{pairs} pairs, {several} divided worlds"
+    );
 }
 
 /// ST-4: the published rule on bodies of equal size tests every overlapping pair exactly once, across members too.

@@ -51,7 +51,10 @@ fn gas(settings: Settings, count: usize) -> Space {
 fn momentum_is_conserved() {
     let mut space = gas(Settings::default(), 300);
     let momentum = |space: &Space| -> Vec3 {
-        space.moving().map(|slot| space.motion(slot).linear_velocity).sum()
+        space
+            .moving()
+            .map(|slot| space.motion(slot).linear_velocity)
+            .sum()
     };
     let before = momentum(&space);
     let mut collisions = 0;
@@ -92,7 +95,10 @@ fn st_15_a_stack_freezes_and_wakes_when_hit() {
         space.step();
     }
     assert!(!space.is_frozen(ball));
-    assert!(space.motion(stack[2]).position.x > top.x + 0.5, "it was pushed");
+    assert!(
+        space.motion(stack[2]).position.x > top.x + 0.5,
+        "it was pushed"
+    );
 }
 
 /// ST-15: a slow spinner is not still; both thresholds count.
@@ -133,7 +139,11 @@ fn st_15_a_frozen_body_does_not_hang_in_the_air() {
     assert!(space.is_frozen(high));
     space.remove(low);
     (0..60).for_each(|_| space.step());
-    assert!(space.motion(high).position.y < 0.7, "{}", space.motion(high).position);
+    assert!(
+        space.motion(high).position.y < 0.7,
+        "{}",
+        space.motion(high).position
+    );
 }
 
 /// ST-13: the budget is heard; a fixed level gives the same bits whatever the clock says.

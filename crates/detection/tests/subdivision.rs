@@ -170,7 +170,10 @@ fn st_6_leaves_are_cut_and_mended_with_hysteresis() {
     let mut crowd = Crowd::new(Limits::default());
     let mut rng = Pcg64Mcg::seed_from_u64(6);
     for count in 1..=6 {
-        crowd.add(Aabb::around(random_point(&mut rng, 30.0), Vec3::splat(0.2)), false);
+        crowd.add(
+            Aabb::around(random_point(&mut rng, 30.0), Vec3::splat(0.2)),
+            false,
+        );
         crowd.step();
         assert_eq!(crowd.tree.len(), 1, "{count} are not too many");
     }
@@ -178,7 +181,10 @@ fn st_6_leaves_are_cut_and_mended_with_hysteresis() {
     crowd.step();
     assert!(crowd.tree.len() > 1, "seven are");
     for _ in 0..400 {
-        crowd.add(Aabb::around(random_point(&mut rng, 31.0), Vec3::splat(0.2)), false);
+        crowd.add(
+            Aabb::around(random_point(&mut rng, 31.0), Vec3::splat(0.2)),
+            false,
+        );
     }
     crowd.step();
     crowd.check();
@@ -187,7 +193,10 @@ fn st_6_leaves_are_cut_and_mended_with_hysteresis() {
         crowd.step();
     }
     // ST-7: the flat list is made again only if the tree changes.
-    assert_eq!((crowd.tree.len(), crowd.tree.rebuilds()), (leaves, rebuilds));
+    assert_eq!(
+        (crowd.tree.len(), crowd.tree.rebuilds()),
+        (leaves, rebuilds)
+    );
     // Everyone gathers in one corner: the rest of the world is mended.
     for aabb in &mut crowd.boxes {
         *aabb = Aabb::around(aabb.centre() * 0.02 - Vec3::splat(25.0), Vec3::splat(0.2));
@@ -196,7 +205,11 @@ fn st_6_leaves_are_cut_and_mended_with_hysteresis() {
         crowd.step();
         crowd.check();
     }
-    assert!(crowd.tree.len() < leaves / 2, "{} of {leaves}", crowd.tree.len());
+    assert!(
+        crowd.tree.len() < leaves / 2,
+        "{} of {leaves}",
+        crowd.tree.len()
+    );
 }
 
 /// ST-6: a random walk keeps all lists right.
@@ -206,7 +219,10 @@ fn st_6_lists_stay_right_while_everything_moves() {
     let mut crowd = Crowd::new(Limits::default());
     for _ in 0..300 {
         let half = rng.random_range(0.1..0.5);
-        crowd.add(Aabb::around(random_point(&mut rng, 31.0), Vec3::splat(half)), false);
+        crowd.add(
+            Aabb::around(random_point(&mut rng, 31.0), Vec3::splat(half)),
+            false,
+        );
     }
     for _ in 0..150 {
         for aabb in &mut crowd.boxes {
@@ -229,7 +245,15 @@ fn st_7_only_local_leaves_are_in_the_list() {
         at: 0.0,
         sides: Box::new([Plan::Remote(4), Plan::Mine]),
     };
-    let mut tree = Tree::new(WORLD, &plan, Limits { max_depth: 5, ..loose() }).expect("valid");
+    let mut tree = Tree::new(
+        WORLD,
+        &plan,
+        Limits {
+            max_depth: 5,
+            ..loose()
+        },
+    )
+    .expect("valid");
     tree.subdivide();
     tree.refresh();
     assert_eq!(tree.len(), 16);
@@ -248,7 +272,10 @@ fn st_8_scenery_is_inserted_once() {
     crowd.tree.insert(body, &floor, true, &mut crowd.rooms[0]);
     let mut rng = Pcg64Mcg::seed_from_u64(8);
     for _ in 0..200 {
-        crowd.add(Aabb::around(random_point(&mut rng, 31.0), Vec3::splat(0.3)), false);
+        crowd.add(
+            Aabb::around(random_point(&mut rng, 31.0), Vec3::splat(0.3)),
+            false,
+        );
     }
     for _ in 0..10 {
         // `update` is for what moves; the floor is not among it.
@@ -262,7 +289,10 @@ fn st_8_scenery_is_inserted_once() {
     }
     assert_eq!(crowd.tree.static_insertions(), 1);
     let with_floor = crowd.tree.leaves().filter(|leaf| !leaf.statics.is_empty());
-    let reached = crowd.tree.leaves().filter(|leaf| leaf.cell.reached_by(&floor));
+    let reached = crowd
+        .tree
+        .leaves()
+        .filter(|leaf| leaf.cell.reached_by(&floor));
     assert_eq!(with_floor.count(), reached.count());
 }
 
@@ -296,7 +326,14 @@ fn comparisons(leaves: usize, points: &[Vec3]) -> u64 {
 fn st_9_the_cost_of_even_placement() {
     for (n, s, expected) in [(96_usize, 32_usize, 96), (128, 16, 448), (64, 64, 0)] {
         assert_eq!((n * n - n * s) / (2 * s), expected);
-        let mut tree = Tree::alone(WORLD, Limits { max_leaves: s, ..loose() }).expect("valid");
+        let mut tree = Tree::alone(
+            WORLD,
+            Limits {
+                max_leaves: s,
+                ..loose()
+            },
+        )
+        .expect("valid");
         tree.subdivide();
         tree.refresh();
         let inside = |leaf: &detection::tree::Leaf| {
@@ -325,6 +362,9 @@ fn st_9_the_cost_of_random_placement() {
         .sum();
     let mean = total as f64 / f64::from(rounds);
     let (random, even) = (n * (n - 1.0) / (2.0 * s), (n * n - n * s) / (2.0 * s));
-    assert!((mean - random).abs() < 0.03 * random, "{mean} against {random}");
+    assert!(
+        (mean - random).abs() < 0.03 * random,
+        "{mean} against {random}"
+    );
     assert!(mean > 1.2 * even);
 }

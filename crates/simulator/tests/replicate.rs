@@ -2,7 +2,9 @@
 
 use boundary::Policy;
 use boundary::replicate::{ConflictRule, MemberMode};
-use domain::{Body, BodyForm, BodyId, Layout, Material, Motion, Rect, Shape, Static, StaticId, TickLength};
+use domain::{
+    Body, BodyForm, BodyId, Layout, Material, Motion, Rect, Shape, Static, StaticId, TickLength,
+};
 use glam::{DVec3, Quat, Vec3};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -116,7 +118,16 @@ fn i9_every_pair_is_tested_exactly_once() {
         NetworkConditions::lossy_mobile(),
     ];
     let (mut conflicts, mut migrations, mut pairs) = (0, 0, 0);
-    for (seed, members) in [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 7), (7, 8), (8, 16)] {
+    for (seed, members) in [
+        (1, 1),
+        (2, 2),
+        (3, 3),
+        (4, 4),
+        (5, 5),
+        (6, 7),
+        (7, 8),
+        (8, 16),
+    ] {
         let scene = gas(400, 14.0, seed);
         let cuts = match seed % 2 {
             0 => Cuts::Published,
@@ -132,17 +143,31 @@ fn i9_every_pair_is_tested_exactly_once() {
         options.network = networks[seed as usize % 3];
         options.seconds = Some(3.0);
         let (outcome, report) = run(&scene, &options);
-        assert!(outcome.is_clean(), "{members} members: {:?} {:?}", outcome.errors, outcome.first_violation);
+        assert!(
+            outcome.is_clean(),
+            "{members} members: {:?} {:?}",
+            outcome.errors,
+            outcome.first_violation
+        );
         assert_eq!(report.consistency.different, 0, "{members} members");
-        assert_eq!(outcome.bodies.start, outcome.bodies.end + outcome.bodies.in_flight);
+        assert_eq!(
+            outcome.bodies.start,
+            outcome.bodies.end + outcome.bodies.in_flight
+        );
         conflicts += report.conflicts;
         migrations += outcome.migrations;
         pairs += report.pairs.could_touch;
         if members > 1 {
-            assert!(report.consistency.copies > 1_000, "{members}: bodies straddle");
+            assert!(
+                report.consistency.copies > 1_000,
+                "{members}: bodies straddle"
+            );
         }
     }
-    assert!(conflicts > 20, "members changed one body at once: {conflicts}");
+    assert!(
+        conflicts > 20,
+        "members changed one body at once: {conflicts}"
+    );
     assert!(migrations > 200, "{migrations}");
     assert!(pairs > 50_000, "{pairs}");
 }
@@ -170,7 +195,11 @@ fn i9_the_published_rule_misses_unequal_pairs() {
 /// disturbance copies come together again.
 #[test]
 fn st_21_no_orphan_and_no_lasting_duplicate_on_a_bad_network() {
-    for (seed, net) in [(21, "home_wifi"), (22, "lossy_mobile"), (23, "latency_ms=30,jitter_ms=25,loss=0.3,dup=0.1")] {
+    for (seed, net) in [
+        (21, "home_wifi"),
+        (22, "lossy_mobile"),
+        (23, "latency_ms=30,jitter_ms=25,loss=0.3,dup=0.1"),
+    ] {
         let scene = gas(300, 14.0, seed);
         let mut options = options(
             5,
@@ -183,12 +212,28 @@ fn st_21_no_orphan_and_no_lasting_duplicate_on_a_bad_network() {
         options.aligned_steps = false;
         options.seconds = Some(8.0);
         let (outcome, report) = run(&scene, &options);
-        assert!(outcome.is_clean(), "{net}: {:?} {:?}", outcome.errors, outcome.first_violation);
+        assert!(
+            outcome.is_clean(),
+            "{net}: {:?} {:?}",
+            outcome.errors,
+            outcome.first_violation
+        );
         assert!(outcome.migrations > 100, "{net}: {}", outcome.migrations);
         // Copies differ for moments only: far less than the world, and most agree closely.
-        assert!(report.consistency.mean_m < 0.5, "{net}: {:?}", report.consistency);
-        assert!(report.copies_per_body < 2.5, "{net}: {}", report.copies_per_body);
-        assert!(report.stale > 0, "{net}: old states came and changed nothing");
+        assert!(
+            report.consistency.mean_m < 0.5,
+            "{net}: {:?}",
+            report.consistency
+        );
+        assert!(
+            report.copies_per_body < 2.5,
+            "{net}: {}",
+            report.copies_per_body
+        );
+        assert!(
+            report.stale > 0,
+            "{net}: old states came and changed nothing"
+        );
         let untested = report.pairs.missed as f64 / report.pairs.could_touch as f64;
         assert!(untested < 0.5, "{net}: {untested}");
     }
@@ -208,6 +253,8 @@ fn st_38_the_leader_corrects_above_the_threshold() {
             },
         );
         options.seconds = Some(6.0);
+        // Copies that are a few ticks behind each other can be changed by two at once.
+        options.network = "latency_ms=40,jitter_ms=10".parse().expect("valid");
         let (outcome, report) = run(&scene, &options);
         assert!(outcome.is_clean(), "{:?}", outcome.first_violation);
         report.corrections
@@ -253,7 +300,12 @@ fn a_built_in_scene_runs() {
     let mut options = options(4, ReplicateOptions::default());
     options.seconds = Some(6.0);
     let (outcome, report) = run(&scene, &options);
-    assert!(outcome.is_clean(), "{:?} {:?}", outcome.errors, outcome.first_violation);
+    assert!(
+        outcome.is_clean(),
+        "{:?} {:?}",
+        outcome.errors,
+        outcome.first_violation
+    );
     assert!(outcome.bodies.spawned > 0 && outcome.collisions > 100);
     assert_eq!(report.consistency.different, 0);
 }

@@ -161,7 +161,10 @@ fn absurd_states_are_refused_by_both_ends() {
             words: vec![Word::Replicate(vec![bad])],
             ..sample()
         };
-        assert!(matches!(encode(&parcel), Err(ParcelError::Absurd(_))), "{bad:?}");
+        assert!(
+            matches!(encode(&parcel), Err(ParcelError::Absurd(_))),
+            "{bad:?}"
+        );
         assert!(open_settled(&settled([bad].iter())).is_err());
     }
     let never = Parcel {

@@ -63,12 +63,18 @@ impl Member {
     }
 
     fn changed_at(&self, slot: Slot) -> Vec3 {
-        let base = self.tracks.get(slot).expect("every moving body has a track");
+        let base = self
+            .tracks
+            .get(slot)
+            .expect("every moving body has a track");
         (base.base.position - self.config.sub_spaces.origin()).as_vec3()
     }
 
     fn reach_of_changed(&self, slot: Slot) -> f32 {
-        let track = self.tracks.get(slot).expect("every moving body has a track");
+        let track = self
+            .tracks
+            .get(slot)
+            .expect("every moving body has a track");
         let radius = self.space.form(track.form).geometry.radius();
         // Once for this step's push, once for the sum of several members' pushes.
         radius + self.stride() + MOST_PUSHED_M
@@ -79,6 +85,8 @@ impl Member {
         let aabb = if changed {
             let reach = self.reach_of_changed(slot);
             Aabb::around(self.changed_at(slot), Vec3::splat(reach))
+        } else if self.tracks.of(slot).driven {
+            self.space.reachable(slot, self.config.max_speed)
         } else {
             self.space.swept(slot)
         };
@@ -100,7 +108,7 @@ impl Member {
             self.drop_copy(slot);
             return;
         }
-        let watched = !mine || track.leaving.is_some() || !track.told.is_empty();
+        let watched = !mine || track.driven || track.leaving.is_some() || !track.told.is_empty();
         self.tracks.watched[slot.0 as usize] = watched;
     }
 
@@ -108,6 +116,7 @@ impl Member {
         self.space.remove(slot);
         if let Some(track) = self.tracks.take(slot) {
             self.by_id.remove(&track.id);
+            self.passed.insert(track.id, track.epoch);
         }
     }
 
@@ -176,7 +185,11 @@ impl Member {
                 sent += 1;
             }
         }
-        for gone in track.told.iter().filter(|old| !reached.contains(&old.member)) {
+        for gone in track
+            .told
+            .iter()
+            .filter(|old| !reached.contains(&old.member))
+        {
             if changed || (unsynchronised && was_home) {
                 self.out[gone.member as usize].replicate.push(state);
                 sent += 1;

@@ -108,7 +108,13 @@ impl Member {
         self.arrived = ahead.collect();
         now.sort_by_key(|arrived| {
             let state = &arrived.state;
-            (state.body, state.version, state.author, arrived.from, arrived.tick)
+            (
+                state.body,
+                state.version,
+                state.author,
+                arrived.from,
+                arrived.tick,
+            )
         });
         for group in now.chunk_by(|a, b| a.state.body == b.state.body) {
             self.take_in_body(group);
@@ -192,7 +198,13 @@ impl Member {
         let state = &arrived.state;
         let late = (self.tick - arrived.tick).min(MOST_FLOWN);
         let Some(&slot) = self.by_id.get(&state.body) else {
-            self.adopt(state, late);
+            // A late transfer of a body that was handed on long ago must not make two of it.
+            let passed = self.passed.get(&state.body);
+            if passed.is_some_and(|epoch| state.epoch.0 < *epoch) {
+                self.counts.stale += 1;
+            } else {
+                self.adopt(state, late);
+            }
             return;
         };
         let tick = self.tick;
@@ -302,7 +314,12 @@ impl Member {
         if self.barrier.done.iter().any(Option::is_none) {
             return;
         }
-        let done: Vec<Vec<u32>> = self.barrier.done.iter_mut().filter_map(Option::take).collect();
+        let done: Vec<Vec<u32>> = self
+            .barrier
+            .done
+            .iter_mut()
+            .filter_map(Option::take)
+            .collect();
         let mut expected: Vec<Vec<domain::RegionId>> = vec![Vec::new(); done.len()];
         for (writer, readers) in done.iter().enumerate() {
             for reader in readers {

@@ -84,7 +84,11 @@ impl Arbiter {
         }
         reports.states.retain(|(reporter, _)| *reporter != from);
         reports.states.push((from, *state));
-        let newest = reports.states.iter().map(|(_, state)| state.version).max()?;
+        let newest = reports
+            .states
+            .iter()
+            .map(|(_, state)| state.version)
+            .max()?;
         let mut rivals: Vec<&(u32, BodyState)> = reports
             .states
             .iter()
@@ -108,7 +112,11 @@ impl Arbiter {
                 base: None,
                 ..first
             },
-            reporters: reports.states.iter().map(|(reporter, _)| *reporter).collect(),
+            reporters: reports
+                .states
+                .iter()
+                .map(|(reporter, _)| *reporter)
+                .collect(),
         })
     }
 
@@ -132,7 +140,11 @@ fn weighted(states: &[&(u32, BodyState)]) -> Motion {
         velocity += motion.linear_velocity * weight;
         spin += motion.angular_velocity * weight;
         // A rotation and its negative are the same; they must not cancel out.
-        let sign = if motion.rotation.dot(first) < 0.0 { -weight } else { weight };
+        let sign = if motion.rotation.dot(first) < 0.0 {
+            -weight
+        } else {
+            weight
+        };
         for (sum, part) in rotation.iter_mut().zip(motion.rotation.to_array()) {
             *sum += part * sign;
         }
@@ -162,7 +174,11 @@ impl Member {
         // Synchronised copies are equal by construction if changes add up; there is nothing to compare.
         let compare = self.config.mode == MemberMode::Unsynchronised
             || self.config.conflict == super::ConflictRule::HomeWins;
-        let slots: Vec<_> = if compare { self.space.moving().collect() } else { Vec::new() };
+        let slots: Vec<_> = if compare {
+            self.space.moving().collect()
+        } else {
+            Vec::new()
+        };
         for slot in slots {
             if !self.tracks.watched[slot.0 as usize] {
                 continue;

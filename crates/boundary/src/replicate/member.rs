@@ -15,7 +15,7 @@ use super::tracks::{Track, Tracks};
 use detection::{Form, LimitsError, Settings, Slot, Space};
 use domain::{Body, BodyForm, BodyId, Motion, RegionId, ShapeError, Static, Tick};
 use glam::Vec3;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wire::replicate::{BodyState, Parcel, Word};
@@ -163,6 +163,10 @@ pub struct Member {
     pub(super) by_id: FxHashMap<BodyId, Slot>,
     pub(super) catalogue: FxHashMap<BodyId, u32>,
     forms: Vec<(BodyForm, u32)>,
+    /// The last known epoch of bodies that were dropped: what is older is of no interest any more.
+    pub(super) passed: FxHashMap<BodyId, u32>,
+    /// Bodies that users drive.
+    driven: FxHashSet<BodyId>,
     pub(super) tick: u64,
     pub(super) arrived: Vec<Arrived>,
     pub(super) out: Vec<Outbox>,
@@ -204,6 +208,8 @@ impl Member {
             by_id: FxHashMap::default(),
             catalogue: FxHashMap::default(),
             forms: Vec::new(),
+            passed: FxHashMap::default(),
+            driven: FxHashSet::default(),
             tick: 0,
             arrived: Vec::new(),
             out: (0..members).map(|_| Outbox::default()).collect(),
@@ -287,7 +293,8 @@ impl Member {
 
     pub(super) fn adopt_new(&mut self, id: BodyId, form: u32, home: u32, motion: Motion) -> Slot {
         let slot = self.space.insert(form, motion);
-        let track = Track::new(id, form, home, self.tick);
+        let mut track = Track::new(id, form, home, self.tick);
+        track.driven = self.driven.contains(&id);
         self.tracks.put(slot, track);
         self.by_id.insert(id, slot);
         slot
@@ -296,6 +303,14 @@ impl Member {
     /// The farthest a body can get in a step, with what a response may push it.
     pub(super) fn stride(&self) -> f32 {
         self.config.max_speed * self.config.settings.step_secs + MOST_PUSHED_M
+    }
+
+    /// An admin message: a user may push this body at any time. Everyone it could then reach in a step keeps a copy.
+    pub fn expect_commands(&mut self, body: BodyId) {
+        self.driven.insert(body);
+        if let Some(&slot) = self.by_id.get(&body) {
+            self.tracks.of(slot).driven = true;
+        }
     }
 
     /// A user pushes a body. Every member is told; those who have a copy act on it.
@@ -324,6 +339,21 @@ impl Member {
         track.author = home;
     }
 
+    /// The relay between groups knows better where a body is (above θ_inter). Every member of the group is told between the same two
+    /// iterations; those who have a copy take it over.
+    pub fn correct(&mut self, body: BodyId, motion: Motion) {
+        self.take_in();
+        let Some(&slot) = self.by_id.get(&body) else {
+            return;
+        };
+        self.space.set_frozen(slot, false);
+        self.space.set_motion(slot, motion);
+        let track = self.tracks.of(slot);
+        track.version += 1;
+        track.author = track.home;
+        self.counts.corrections += 1;
+    }
+
     /// Takes in what has arrived. [`handle_tick`](Self::handle_tick) does so, too; whoever wants to see the copies as all
     /// members agree on them calls it before.
     pub fn begin(&mut self) {
@@ -348,7 +378,8 @@ impl Member {
     fn note_changes(&mut self) {
         let (me, tick) = (self.me(), self.tick);
         self.changed.clear();
-        self.changed.extend(self.space.changed().map(|(slot, _)| slot));
+        self.changed
+            .extend(self.space.changed().map(|(slot, _)| slot));
         for index in 0..self.changed.len() {
             let slot = self.changed[index];
             let base = self.space.before(index);

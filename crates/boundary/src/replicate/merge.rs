@@ -10,7 +10,10 @@ use wire::replicate::BodyState;
 pub(super) fn sum(base: &Motion, changes: &[&BodyState], max_speed: f32) -> Motion {
     let mut motion = *base;
     let mut push = glam::DVec3::ZERO;
-    for BodyState { motion: changed, .. } in changes {
+    for BodyState {
+        motion: changed, ..
+    } in changes
+    {
         push += changed.position - base.position;
         motion.linear_velocity += changed.linear_velocity - base.linear_velocity;
         motion.angular_velocity += changed.angular_velocity - base.angular_velocity;

@@ -33,6 +33,8 @@ pub(crate) struct Track {
     pub leaving: Option<Leaving>,
     /// The version that the leader was last told.
     pub reported: u32,
+    /// A user may push it at any time.
+    pub driven: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +65,7 @@ impl Track {
             heard_at: tick,
             leaving: None,
             reported: 0,
+            driven: false,
         }
     }
 

@@ -29,7 +29,12 @@ pub struct PairsTestedOnce {
 
 impl PairsTestedOnce {
     /// All boxes of a tick, and every test any member made in it.
-    pub fn judge(&mut self, tick: u64, boxes: &BTreeMap<BodyId, Aabb>, tested: &[(BodyId, BodyId)]) {
+    pub fn judge(
+        &mut self,
+        tick: u64,
+        boxes: &BTreeMap<BodyId, Aabb>,
+        tested: &[(BodyId, BodyId)],
+    ) {
         let mut times: BTreeMap<(BodyId, BodyId), u64> = BTreeMap::new();
         for pair in tested {
             *times.entry(*pair).or_default() += 1;
@@ -109,6 +114,9 @@ mod tests {
         checker.judge(2, &row(3), &[pair(0, 1), pair(0, 1), pair(0, 2)]);
         let counts = checker.counts();
         assert_eq!((counts.missed, counts.doubled, counts.in_vain), (1, 1, 1));
-        assert_eq!(checker.first(), Some("tick 2: b0 and b1 were tested more than once"));
+        assert_eq!(
+            checker.first(),
+            Some("tick 2: b0 and b1 were tested more than once")
+        );
     }
 }

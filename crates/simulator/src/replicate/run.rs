@@ -9,7 +9,7 @@ use crate::options::SimOptions;
 use crate::outcome::{CpuPerTick, Outcome};
 use crate::simulation::SimError;
 use boundary::replicate::{Member, MemberCounts};
-use domain::{Body, BodyId, Bounds, RegionId, RegionMap, SimTime, Tick, TickLength};
+use domain::{Body, BodyId, Bounds, Motion, RegionId, RegionMap, SimTime, Tick, TickLength};
 use scenes::{Action, Scene};
 
 /// Nothing has come for so long: the network is broken for good.
@@ -45,7 +45,11 @@ impl GroupRun {
         let world = setup::world(scene);
         let cuts = options.replicate.cuts;
         let spaces = setup::divide(world, members, cuts, || {
-            scene.bodies.iter().map(|body| body.motion.position).collect()
+            scene
+                .bodies
+                .iter()
+                .map(|body| body.motion.position)
+                .collect()
         });
         let nodes = setup::nodes(scene, options, &spaces, seed)?;
         let mut outcome = Outcome::of(scene, options, &RegionMap::single(), seed);
@@ -128,6 +132,18 @@ impl GroupRun {
     /// Milliseconds of CPU time of every tick of every member so far.
     pub fn ticks_ms(&self) -> Vec<&[f32]> {
         self.nodes.iter().map(|node| &*node.ticks_ms).collect()
+    }
+
+    /// Bytes between members so far, lost and repeated ones included.
+    pub fn bytes(&self) -> u64 {
+        self.network.stats().bytes
+    }
+
+    /// Someone above the group knows better where a body is. Every member hears it, between two iterations.
+    pub fn correct(&mut self, body: BodyId, motion: Motion) {
+        for node in &mut self.nodes {
+            node.member.correct(body, motion);
+        }
     }
 
     fn slowest(&self) -> u64 {
@@ -265,7 +281,8 @@ impl GroupRun {
     }
 
     fn finish(mut self) -> Outcome {
-        let counts: Vec<MemberCounts> = self.nodes.iter().map(|node| node.member.counts()).collect();
+        let counts: Vec<MemberCounts> =
+            self.nodes.iter().map(|node| node.member.counts()).collect();
         let ticks: Vec<&[f32]> = self.nodes.iter().map(|node| &*node.ticks_ms).collect();
         self.outcome.cpu_ms_per_tick = CpuPerTick::of(&ticks);
         self.outcome.ticks = self.slowest();

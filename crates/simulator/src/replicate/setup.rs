@@ -35,10 +35,15 @@ pub(super) fn check(scene: &Scene, options: &SimOptions) -> Result<(), SimError>
 /// The part of space that is divided: the scene's ground, as high as its bodies begin.
 pub(super) fn world(scene: &Scene) -> Bounds {
     let bodies = scene.bodies.iter().map(|body| body.motion.position.y);
-    let injectors = scene.injectors.iter().flat_map(|injector| [injector.min.y, injector.max.y]);
+    let injectors = scene
+        .injectors
+        .iter()
+        .flat_map(|injector| [injector.min.y, injector.max.y]);
     let (low, high) = bodies
         .chain(injectors)
-        .fold((0.0_f64, 1.0_f64), |(low, high), y| (low.min(y), high.max(y)));
+        .fold((0.0_f64, 1.0_f64), |(low, high), y| {
+            (low.min(y), high.max(y))
+        });
     Bounds {
         min: DVec3::new(scene.world.min[0], low, scene.world.min[1]),
         max: DVec3::new(scene.world.max[0], high, scene.world.max[1]),
@@ -61,7 +66,9 @@ pub(super) fn divide(
 fn settings(scene: &Scene, options: &ReplicateOptions) -> Settings {
     let forms = scene.bodies.iter().map(|body| &body.form);
     let forms = forms.chain(scene.injectors.iter().flat_map(|injector| &injector.forms));
-    let radius = forms.map(|form| form.shape.bounding_radius()).fold(0.1, f32::max);
+    let radius = forms
+        .map(|form| form.shape.bounding_radius())
+        .fold(0.1, f32::max);
     let heavy = scene.gravity != glam::Vec3::ZERO;
     Settings {
         limits: Limits {
@@ -72,7 +79,11 @@ fn settings(scene: &Scene, options: &ReplicateOptions) -> Settings {
         effort: options.effort,
         gravity: scene.gravity,
         step_secs: scene.step.as_secs() as f32,
-        sweeps: if heavy { SWEEPS_OF_HEAPS } else { Settings::default().sweeps },
+        sweeps: if heavy {
+            SWEEPS_OF_HEAPS
+        } else {
+            Settings::default().sweeps
+        },
         freezing: heavy.then(Freezing::default),
         responds: options.responds,
     }
@@ -104,6 +115,9 @@ pub(super) fn nodes(
         }
         for scenery in &scene.statics {
             member.add_static(scenery).map_err(SimError::Shape)?;
+        }
+        for command in &scene.commands {
+            member.expect_commands(command.body);
         }
         for body in &scene.bodies {
             member.place(body).map_err(SimError::Shape)?;

@@ -124,7 +124,10 @@ impl Watch {
             .map(|copy| (copy.body, *copy.motion, copy.at_home))
             .collect();
         let members = self.members;
-        let agreed = self.agreed.entry(tick).or_insert_with(|| vec![None; members]);
+        let agreed = self
+            .agreed
+            .entry(tick)
+            .or_insert_with(|| vec![None; members]);
         agreed[node.member.id().0 as usize] = Some(copies);
         if agreed.iter().all(Option::is_some) {
             let all = self.agreed.remove(&tick).expect("just looked at");
@@ -205,10 +208,20 @@ impl Watch {
             self.straddling += u64::from(*copies > 1);
             self.bodies += 1;
             if *homes > 1 {
-                self.fault(ErrorKind::Duplicated, tick, *body, "several members answer for it");
+                self.fault(
+                    ErrorKind::Duplicated,
+                    tick,
+                    *body,
+                    "several members answer for it",
+                );
             }
             let Some((_, motion, aabb, _)) = copy else {
-                self.fault(ErrorKind::Lost, tick, *body, "there are copies, but nobody answers for it");
+                self.fault(
+                    ErrorKind::Lost,
+                    tick,
+                    *body,
+                    "there are copies, but nobody answers for it",
+                );
                 continue;
             };
             match homes {
@@ -227,7 +240,10 @@ impl Watch {
         self.ticks += 1;
         self.last_hash = digest.digest();
         self.history.update(&self.last_hash.to_le_bytes());
-        let tested: Vec<_> = members.iter().flat_map(|seen| seen.pairs.iter().copied()).collect();
+        let tested: Vec<_> = members
+            .iter()
+            .flat_map(|seen| seen.pairs.iter().copied())
+            .collect();
         self.pairs.judge(tick, &boxes, &tested);
         let touching: BTreeSet<_> = members
             .iter()
@@ -263,7 +279,8 @@ impl Watch {
         // Without waiting for each other, moments of disagreement are the policy's nature, and a statistic.
         if self.mode == MemberMode::Synchronised {
             self.errors.add(ErrorKind::MissedPair, pairs.missed);
-            self.errors.add(ErrorKind::DoubledPair, pairs.doubled + pairs.in_vain);
+            self.errors
+                .add(ErrorKind::DoubledPair, pairs.doubled + pairs.in_vain);
             if let (None, Some(what)) = (&self.first, self.pairs.first()) {
                 self.first = Some(Violation {
                     kind: ErrorKind::MissedPair,
