@@ -13,10 +13,13 @@
 //!
 //! Time is [`SimTime`](domain::SimTime) and always an argument; there is no randomness. `docs/protocols/motion-lock.md` tells the whole story.
 
+mod agreement;
 mod body;
 mod events;
+mod geometry;
 mod ids;
 pub mod messages;
+mod reckon;
 mod settings;
 mod station;
 
@@ -24,6 +27,7 @@ pub use body::{Arena, Authority, Ball, Command, Obedience, Refused, Role, State}
 pub use events::{
     Amount, Cause, CommandCounts, Counters, Disbelief, Event, Hit, LockView, Traffic, Unlock, View,
 };
+pub use geometry::{Course, time_to_contact};
 pub use ids::{PairId, StationId};
 pub use messages::{Class, LinkKey, Message};
 pub use settings::{

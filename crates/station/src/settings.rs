@@ -123,7 +123,7 @@ pub struct SenderPolicies {
     pub kalman_lead: Option<KalmanLead>,
     /// Keep sending every frame for so many frames after a bounce (default 0): a lost first update is soon made good.
     pub bounce_repeats: u8,
-    /// The first update of a new stretch carries its velocity too, so that one packet is enough to follow a bounce.
+    /// Updates in the first 250 ms after a bounce carry the velocity too, so that one packet is enough to follow it.
     pub velocity_at_bounce: bool,
 }
 

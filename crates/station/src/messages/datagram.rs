@@ -82,13 +82,25 @@ impl Datagram {
         to: StationId,
         steps_per_unit: f64,
     ) -> (Vec<u8>, usize) {
+        let (bytes, sizes) = self.seal_sized(key, from, to, steps_per_unit);
+        (bytes, sizes.len())
+    }
+
+    /// Seals it, and says how many bytes each message takes. Messages share bytes at their ends; together they are counted right.
+    pub(crate) fn seal_sized(
+        &self,
+        key: &LinkKey,
+        from: StationId,
+        to: StationId,
+        steps_per_unit: f64,
+    ) -> (Vec<u8>, Vec<usize>) {
         let mut out = BitWriter::new();
         out.bits(VERSION.into(), 8);
         out.elastic(self.header.incarnation.into());
         out.elastic(self.header.sequence);
         out.elastic(self.header.sent.0 / 1_000);
         let grid = Grid::new(self.header.sent, steps_per_unit);
-        let mut written = 0;
+        let mut sizes = Vec::new();
         for message in self.messages.iter().take(MAX_MESSAGES) {
             let before = out.len_bits();
             message.put(&mut out, &grid);
@@ -97,13 +109,13 @@ impl Datagram {
                 out.truncate(before);
                 break;
             }
-            written += 1;
+            sizes.push(out.len_bits() / 8 - before / 8);
         }
         out.bits(0, 4);
         let mut bytes = out.into_bytes();
         let digest = key.digest(from, to, &bytes);
         bytes.extend_from_slice(&digest);
-        (bytes, written)
+        (bytes, sizes)
     }
 
     /// Opens what may be anything at all.
@@ -114,12 +126,21 @@ impl Datagram {
         to: StationId,
         steps_per_unit: f64,
     ) -> Result<Self, Refusal> {
+        Self::open_sized(bytes, key, from, to, steps_per_unit).map(|(datagram, _)| datagram)
+    }
+
+    /// Opens it, and says how many bytes each message takes.
+    pub(crate) fn open_sized(
+        bytes: &[u8],
+        key: &LinkKey,
+        from: StationId,
+        to: StationId,
+        steps_per_unit: f64,
+    ) -> Result<(Self, Vec<usize>), Refusal> {
         if bytes.len() > MAX_DATAGRAM_BYTES {
             return Err(Refusal::TooLong(bytes.len()));
         }
-        let (body, digest) = bytes
-            .split_at_checked(bytes.len().saturating_sub(DIGEST_BYTES))
-            .ok_or(Refusal::Forged)?;
+        let (body, digest) = bytes.split_at(bytes.len().saturating_sub(DIGEST_BYTES));
         if !key.is_right(from, to, body, digest) {
             return Err(Refusal::Forged);
         }
@@ -127,7 +148,7 @@ impl Datagram {
     }
 
     /// Reads an authentic body.
-    fn read(body: &[u8], steps_per_unit: f64) -> Result<Self, Malformed> {
+    fn read(body: &[u8], steps_per_unit: f64) -> Result<(Self, Vec<usize>), Malformed> {
         let mut reader = BitReader::new(body);
         let version = reader.bits(8, "version")? as u8;
         if version != VERSION {
@@ -142,14 +163,20 @@ impl Datagram {
             sent: SimTime(micros * 1_000),
         };
         let grid = Grid::new(header.sent, steps_per_unit);
+        let place = |reader: &BitReader<'_>| (body.len() * 8 - reader.remaining()) / 8;
         let mut messages = Vec::new();
+        let mut sizes = Vec::new();
+        let mut before = place(&reader);
         while let Some(message) = Message::get(&mut reader, &grid)? {
             if messages.len() == MAX_MESSAGES {
                 return Err(reader.error("messages", Why::TooLarge(MAX_MESSAGES as u64 + 1)));
             }
             messages.push(message);
+            let after = place(&reader);
+            sizes.push(after - before);
+            before = after;
         }
         reader.finish("end")?;
-        Ok(Self { header, messages })
+        Ok((Self { header, messages }, sizes))
     }
 }
