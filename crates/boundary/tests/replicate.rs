@@ -226,13 +226,7 @@ fn words_out_of_place_change_nothing() {
     };
     member.handle_parcel(other);
     member.handle_parcel(parcel(0, 0, Word::Contested(vec![newer])));
-    member.handle_parcel(parcel(
-        2,
-        0,
-        Word::Go {
-            from: vec![RegionId(0)],
-        },
-    ));
+    member.handle_parcel(parcel(2, 0, Word::Go { wrote: Vec::new() }));
     assert_eq!(member.counts().foreign, 7);
     member.begin();
     let after: Vec<Motion> = member.copies().map(|copy| *copy.motion).collect();

@@ -52,10 +52,10 @@ fn sample() -> Parcel {
             Word::Settled(settled([state(7), state(8)].iter())),
             Word::Correct(vec![state(4)]),
             Word::Done {
-                to: vec![RegionId(0), RegionId(31)],
+                wrote: vec![(RegionId(0), RegionId(31)), (RegionId(300), RegionId(1))],
             },
             Word::Go {
-                from: vec![RegionId(1)],
+                wrote: vec![(RegionId(1), RegionId(2))],
             },
         ],
     }

@@ -249,23 +249,6 @@ impl Member {
             parcel(std::mem::take(&mut outbox.words), false);
         }
     }
-
-    /// Synchronised: the leader hears that this iteration is done, and who was written to.
-    fn say_done(&mut self) {
-        if self.config.mode != MemberMode::Synchronised || self.out.len() == 1 {
-            return;
-        }
-        let to: Vec<RegionId> = (0..self.out.len() as u32)
-            .filter(|peer| !self.out[*peer as usize].is_empty())
-            .map(RegionId)
-            .collect();
-        self.barrier.expected = None;
-        if self.me() == 0 {
-            self.note_done(0, to.iter().map(|member| member.0).collect());
-        } else {
-            self.out[0].words.push(Word::Done { to });
-        }
-    }
 }
 
 fn reliable_words(outbox: &mut Outbox) -> Vec<Word> {

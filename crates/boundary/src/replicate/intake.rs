@@ -54,13 +54,13 @@ impl Member {
             Word::Settled(bytes) if self.me() == 0 => {
                 self.events.push_back(MemberEvent::ForServer(bytes));
             }
-            Word::Done { to } if self.me() == 0 => {
-                self.note_done(from, to.iter().map(|member| member.0).collect());
+            Word::Done { wrote } if self.barrier.is_child(self.me(), from) => {
+                self.hear_done(from, tick, wrote);
                 self.pack();
             }
-            Word::Go { from: expected } if from == 0 => {
-                let expected = expected.iter().map(|member| member.0).collect();
-                self.barrier.expected = Some((tick, expected));
+            Word::Go { wrote } if self.barrier.is_parent(self.me(), from) => {
+                self.hear_go(tick, wrote);
+                self.pack();
             }
             // Only the leader decides, and only the leader hears results.
             _ => self.counts.foreign += 1,
@@ -289,51 +289,6 @@ impl Member {
                 track.epoch = state.epoch.0;
                 track.home = me;
                 track.leaving = None;
-            }
-        }
-    }
-
-    /// May the next iteration begin?
-    pub fn is_ready(&self) -> bool {
-        if self.config.mode == MemberMode::Unsynchronised || self.out.len() == 1 {
-            return true;
-        }
-        let completed = self.tick;
-        match &self.barrier.expected {
-            Some((tick, expected)) => {
-                let heard = |peer: &u32| self.barrier.heard[*peer as usize] >= completed;
-                *tick == completed && expected.iter().all(heard)
-            }
-            None => false,
-        }
-    }
-
-    /// At the leader: a member is done. When all are, everyone hears from whom to expect news.
-    pub(super) fn note_done(&mut self, member: u32, wrote_to: Vec<u32>) {
-        self.barrier.done[member as usize] = Some(wrote_to);
-        if self.barrier.done.iter().any(Option::is_none) {
-            return;
-        }
-        let done: Vec<Vec<u32>> = self
-            .barrier
-            .done
-            .iter_mut()
-            .filter_map(Option::take)
-            .collect();
-        let mut expected: Vec<Vec<domain::RegionId>> = vec![Vec::new(); done.len()];
-        for (writer, readers) in done.iter().enumerate() {
-            for reader in readers {
-                if let Some(list) = expected.get_mut(*reader as usize) {
-                    list.push(domain::RegionId(writer as u32));
-                }
-            }
-        }
-        for (member, from) in expected.into_iter().enumerate() {
-            if member == 0 {
-                let from = from.iter().map(|member| member.0).collect();
-                self.barrier.expected = Some((self.tick, from));
-            } else {
-                self.out[member].words.push(Word::Go { from });
             }
         }
     }

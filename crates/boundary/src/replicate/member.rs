@@ -9,6 +9,7 @@
 //!
 //! Feed it in that order; the simulator, a test or a socket may do so. It reads no clock, and the same inputs give the same bits.
 
+use super::barrier::Barrier;
 use super::leader::Arbiter;
 use super::sub_spaces::SubSpaces;
 use super::tracks::{Track, Tracks};
@@ -182,17 +183,6 @@ pub struct Member {
     pub(super) corrections: Vec<(u32, u64, BodyState)>,
 }
 
-/// Who is done with which iteration.
-#[derive(Default)]
-pub(super) struct Barrier {
-    /// The last tick of which each member's parcel has come.
-    pub heard: Vec<u64>,
-    /// From whom a parcel of the last tick is still expected; `None` until the leader says.
-    pub expected: Option<(u64, Vec<u32>)>,
-    /// At the leader: who wrote to whom in this tick, and who has said so.
-    pub done: Vec<Option<Vec<u32>>>,
-}
-
 impl Member {
     /// A member without bodies, at tick 0.
     pub fn new(config: MemberConfig) -> Result<Self, LimitsError> {
@@ -216,11 +206,7 @@ impl Member {
             waiting: VecDeque::new(),
             events: VecDeque::new(),
             arbiter,
-            barrier: Barrier {
-                heard: vec![0; members],
-                expected: Some((0, Vec::new())),
-                done: vec![None; members],
-            },
+            barrier: Barrier::new(members),
             counts: MemberCounts::default(),
             changed: Vec::new(),
             unsettled: Vec::new(),

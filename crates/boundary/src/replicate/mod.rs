@@ -22,6 +22,7 @@
 //!
 //! Why pairs are tested exactly once in synchronised mode is argued in `docs/protocols/replicate.md`.
 
+mod barrier;
 mod flush;
 mod intake;
 pub mod leader;

@@ -163,8 +163,8 @@ fn write_word(out: &mut Vec<u8>, word: &Word) {
             put_varint(out, bytes.len() as u64);
             out.extend_from_slice(bytes);
         }
-        Word::Done { to } => write_members(out, tag::DONE, to),
-        Word::Go { from } => write_members(out, tag::GO, from),
+        Word::Done { wrote } => write_wrote(out, tag::DONE, wrote),
+        Word::Go { wrote } => write_wrote(out, tag::GO, wrote),
     }
 }
 
@@ -177,11 +177,12 @@ fn write_states(out: &mut Vec<u8>, tag: u8, states: &[BodyState]) {
     }
 }
 
-fn write_members(out: &mut Vec<u8>, tag: u8, members: &[RegionId]) {
+fn write_wrote(out: &mut Vec<u8>, tag: u8, wrote: &[(RegionId, RegionId)]) {
     out.push(tag);
-    put_varint(out, members.len() as u64);
-    for member in members {
-        put_varint(out, member.0.into());
+    put_varint(out, wrote.len() as u64);
+    for (writer, reader) in wrote {
+        put_varint(out, writer.0.into());
+        put_varint(out, reader.0.into());
     }
 }
 
@@ -265,10 +266,10 @@ fn read_word(reader: &mut Reader<'_>) -> Result<Word, Malformed> {
             Word::Settled(reader.take(count, "settled")?.to_vec())
         }
         tag::DONE => Word::Done {
-            to: read_members(reader)?,
+            wrote: read_wrote(reader)?,
         },
         tag::GO => Word::Go {
-            from: read_members(reader)?,
+            wrote: read_wrote(reader)?,
         },
         other => return Err(reader.error("word", Why::UnknownTag(other))),
     })
@@ -283,13 +284,14 @@ fn read_states(reader: &mut Reader<'_>) -> Result<Vec<BodyState>, Malformed> {
     Ok(states)
 }
 
-fn read_members(reader: &mut Reader<'_>) -> Result<Vec<RegionId>, Malformed> {
-    let count = reader.count("members", 1)?;
-    let mut members = Vec::with_capacity(count);
+fn read_wrote(reader: &mut Reader<'_>) -> Result<Vec<(RegionId, RegionId)>, Malformed> {
+    let count = reader.count("who wrote to whom", 2)?;
+    let mut wrote = Vec::with_capacity(count);
     for _ in 0..count {
-        members.push(RegionId(reader.varint_u32("member")?));
+        let writer = RegionId(reader.varint_u32("writer")?);
+        wrote.push((writer, RegionId(reader.varint_u32("reader")?)));
     }
-    Ok(members)
+    Ok(wrote)
 }
 
 fn read_state(reader: &mut Reader<'_>) -> Result<BodyState, Malformed> {

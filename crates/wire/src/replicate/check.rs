@@ -2,7 +2,7 @@
 
 use super::{BodyState, Parcel, Word};
 use crate::{MAX_COORDINATE_M, MAX_EPOCH, MAX_NUMBER};
-use domain::{BodyId, Motion};
+use domain::{BodyId, Motion, RegionId};
 use thiserror::Error;
 
 /// The most members of a group, and so the largest number in a name.
@@ -63,8 +63,9 @@ impl Word {
                 bad.map_or(Ok(()), |(body, _)| Err(Absurd::Count(*body)))
             }
             Self::Settled(_) => Ok(()),
-            Self::Done { to: members } | Self::Go { from: members } => {
-                match members.iter().all(|member| member.0 < MAX_MEMBERS) {
+            Self::Done { wrote } | Self::Go { wrote } => {
+                let exists = |member: RegionId| member.0 < MAX_MEMBERS;
+                match wrote.iter().all(|(a, b)| exists(*a) && exists(*b)) {
                     true => Ok(()),
                     false => Err(Absurd::Member),
                 }

@@ -3,8 +3,9 @@
 //! ```text
 //! member ── Parcel [Replicate, …] ──────────────────────► member    straddling bodies; may be lost
 //! member ── Parcel [Transfer, Accept, …] ───────────────► member    who answers for a body; must arrive
-//! member ── Parcel [Contested, Settled, Done] ──► leader           results of the iterations since the last one
-//! member ◄────────────── Parcel [Correct, Go] ── leader            what is to be believed; the next iteration
+//! member ── Parcel [Contested, Settled] ────────► leader           results of the iterations since the last one
+//! member ◄────────────────── Parcel [Correct] ── leader            what is to be believed
+//! member ── Parcel [Done] ──► up the tree ──► leader ── Parcel [Go] ──► down the tree      the next iteration
 //! ```
 //!
 //! Results, not events: a parcel carries new states, at most one per body (ST-23). See `docs/protocols/replicate.md`.
@@ -48,15 +49,15 @@ pub enum Word {
     Settled(Vec<u8>),
     /// From the leader: believe this.
     Correct(Vec<BodyState>),
-    /// To the leader: this iteration is done, and these members were written to.
+    /// Up the tree of members, whose root is the leader: everyone below has done this iteration, and who wrote to whom.
     Done {
-        /// Who must have heard from the sender before the next iteration.
-        to: Vec<RegionId>,
+        /// Writer and reader.
+        wrote: Vec<(RegionId, RegionId)>,
     },
-    /// From the leader: begin the next iteration as soon as these have been heard.
+    /// Down the tree: all are done; begin the next iteration as soon as everyone who wrote to you has been heard.
     Go {
-        /// Who has written to the receiver.
-        from: Vec<RegionId>,
+        /// Writer and reader; readers are the receiver and those below it.
+        wrote: Vec<(RegionId, RegionId)>,
     },
 }
 
