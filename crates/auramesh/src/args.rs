@@ -115,6 +115,15 @@ pub struct SimArgs {
     #[arg(long, value_enum, default_value_t, conflicts_with = "soak")]
     pub policy: Policy,
 
+    /// With --policy replicate: members do not wait for each other (the thesis's usual mode). Faster on a slow network, but for
+    /// moments a pair may be tested by nobody or by two.
+    #[arg(long, conflicts_with = "soak")]
+    pub unsynchronised: bool,
+
+    /// With --policy replicate: where the world is cut.
+    #[arg(long, value_enum, default_value_t, conflicts_with = "soak")]
+    pub cuts: Cuts,
+
     /// How large auras are: as the thesis says, or sufficient in every case. `thesis` is for comparison and may fail the
     /// checkers.
     #[arg(long, value_enum, default_value_t, conflicts_with = "soak")]
@@ -529,6 +538,18 @@ pub enum Policy {
     Aura,
     /// Whoever's region holds the centre.
     Naive,
+    /// Everyone whose sub-space a body reaches simulates it; each pair is tested by one of them.
+    Replicate,
+}
+
+/// See [`simulator::replicate::Cuts`].
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum Cuts {
+    /// At the middle of the longest side, as published.
+    #[default]
+    Published,
+    /// So that every member has as many bodies, again every two seconds.
+    Balanced,
 }
 
 /// See [`boundary::AuraSize`].
@@ -593,6 +614,7 @@ fn sim_help() -> String {
 Examples:
   auramesh sim corner-stacks --servers 4
   auramesh sim head-on --servers 2 --layout columns --policy naive    the contrast: exits with 1
+  auramesh sim corner-stacks --policy replicate --unsynchronised
   auramesh sim ragdolls --net latency_ms=1.5,jitter_ms=0.5,loss=0.02 --unaligned --json
   auramesh sim orbit --faults crash=1@3.5+0.8,cut=0-2@6+1 --seconds 10
   auramesh sim --soak 200 --seed 1                                    200 random runs; all must be clean";

@@ -3,6 +3,7 @@
 use crate::result::{ExperimentError, ExperimentInfo, ExperimentResult, RunOptions};
 use crate::settings::{FRAME_TIMES, LATENCIES, SPEEDS};
 use crate::{control, factor, loss, motion_lock, naive, reckoning};
+use crate::{control, factor, loss, naive, reckoning, storey};
 
 const ALL: &[ExperimentInfo] = &[
     ExperimentInfo {
@@ -48,6 +49,12 @@ const ALL: &[ExperimentInfo] = &[
 ];
 
 /// All experiments, in the order of their theses: Aura Projection, dead reckoning, motion-lock.
+    storey::ALL[0],
+    storey::ALL[1],
+    storey::ALL[2],
+];
+
+/// All experiments, in the order of their theses: Aura Projection, dead reckoning, distributed collision detection.
 pub fn list() -> &'static [ExperimentInfo] {
     ALL
 }
@@ -71,6 +78,9 @@ pub fn run(
         "ap-naive" => naive::run(info, options, progress),
         id if id.starts_with("dr-") => reckoning::run(info, options, progress),
         id if id.starts_with("ml-") => motion_lock::run(info, options, progress),
+        "st-performance" | "st-scalability" | "st-group-size" => {
+            storey::run(info, options, progress)
+        }
         other => unreachable!("{other} is listed but has no code"),
     }
 }

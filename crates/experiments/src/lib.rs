@@ -30,6 +30,7 @@ mod result;
 mod rows;
 mod seeds;
 pub mod settings;
+mod storey;
 mod table;
 mod tally;
 mod variants;

@@ -15,6 +15,7 @@ mod clusters;
 mod envelopes;
 mod messages;
 mod offers;
+pub mod replicate;
 
 pub use check::{
     Invalid, MAX_AURA_M, MAX_COORDINATE_M, MAX_EPOCH, MAX_MESSAGES, MAX_NUMBER, MAX_VISITORS,

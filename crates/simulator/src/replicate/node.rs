@@ -1,0 +1,147 @@
+//! One simulated machine: a member, its channels, its inbox, its CPU time.
+
+use crate::network::{Channel, ChannelConfig};
+use boundary::replicate::{Member, MemberEvent};
+use cpu_time::ThreadTime;
+use domain::{RegionId, SimTime, Tick};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use wire::replicate::{decode, encode};
+
+/// The first byte of a datagram says what follows.
+const LOSSY: u8 = 0;
+const CHANNEL: u8 = 1;
+
+pub(super) struct Node {
+    pub member: Member,
+    pub channels: BTreeMap<RegionId, Channel>,
+    /// Payloads that have arrived and are not read yet.
+    pub inbox: Vec<Vec<u8>>,
+    /// Added to the time at which its ticks are due.
+    pub phase: SimTime,
+    /// Wishes of the scene that it has heard of.
+    pub wishes_heard: usize,
+    /// Milliseconds of each tick, with the parcels that were read and written for it.
+    pub ticks_ms: Vec<f32>,
+    spent: Duration,
+    /// Encoded parcels: to whom, whether reliably.
+    pub outbox: Vec<(RegionId, bool, Vec<u8>)>,
+    /// Bytes of results for the server (the leader only).
+    pub for_server: u64,
+    /// Parcels that could not be read.
+    pub unreadable: u64,
+    config: ChannelConfig,
+    clock_cost: Duration,
+}
+
+/// What reading the clock costs: a member's tick may take a few microseconds, and the clock is a call into the kernel.
+fn clock_cost() -> Duration {
+    let mut costs: Vec<Duration> = (0..101).map(|_| ThreadTime::now().elapsed()).collect();
+    costs.sort_unstable();
+    costs[50]
+}
+
+impl Node {
+    pub fn new(member: Member, phase: SimTime, config: ChannelConfig) -> Self {
+        Self {
+            member,
+            channels: BTreeMap::new(),
+            inbox: Vec::new(),
+            phase,
+            wishes_heard: 0,
+            ticks_ms: Vec::new(),
+            spent: Duration::ZERO,
+            outbox: Vec::new(),
+            for_server: 0,
+            unreadable: 0,
+            config,
+            clock_cost: clock_cost(),
+        }
+    }
+
+    pub fn channel(&mut self, peer: RegionId) -> &mut Channel {
+        let (me, config) = (self.member.id(), self.config);
+        self.channels
+            .entry(peer)
+            .or_insert_with(|| Channel::new(me, peer, 1, config))
+    }
+
+    /// A datagram has come in.
+    pub fn handle_datagram(&mut self, now: SimTime, from: RegionId, bytes: &[u8]) {
+        match bytes.split_first() {
+            Some((&LOSSY, payload)) => self.inbox.push(payload.to_vec()),
+            Some((&CHANNEL, datagram)) => {
+                let channel = self.channel(from);
+                channel
+                    .handle_datagram(now, datagram)
+                    .expect("the simulated network does not damage datagrams");
+                while channel.poll_event().is_some() {}
+                while let Some(payload) = self.channel(from).poll_delivered() {
+                    self.inbox.push(payload);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Does CPU work and counts it.
+    pub fn work<T>(&mut self, what: impl FnOnce(&mut Self) -> T) -> T {
+        let start = ThreadTime::now();
+        let result = what(self);
+        self.spent += start.elapsed().saturating_sub(self.clock_cost);
+        result
+    }
+
+    /// A tick is over: what was spent since the last one is its cost.
+    pub fn end_tick(&mut self) {
+        let spent = std::mem::take(&mut self.spent);
+        self.ticks_ms.push(spent.as_secs_f32() * 1e3);
+    }
+
+    pub fn read(&mut self) {
+        for payload in std::mem::take(&mut self.inbox) {
+            match decode(&payload) {
+                Ok(parcel) => self.member.handle_parcel(parcel),
+                Err(_) => self.unreadable += 1,
+            }
+        }
+    }
+
+    pub fn step(&mut self) {
+        let tick: Tick = self.member.tick().next();
+        self.member.handle_tick(tick);
+    }
+
+    pub fn write(&mut self) {
+        while let Some(transmit) = self.member.poll_transmit() {
+            let bytes = encode(&transmit.parcel).expect("a member says only what makes sense");
+            self.outbox.push((transmit.to, transmit.reliable, bytes));
+        }
+        while let Some(MemberEvent::ForServer(bytes)) = self.member.poll_event() {
+            self.for_server += bytes.len() as u64;
+        }
+    }
+
+    /// Hands the outbox to channels and network.
+    pub fn post(&mut self, now: SimTime, mut send: impl FnMut(RegionId, Vec<u8>)) {
+        for (to, reliable, bytes) in std::mem::take(&mut self.outbox) {
+            if reliable {
+                // A channel that is full has a peer that is gone: nothing in these runs makes it so.
+                let sent = self.channel(to).send(now, bytes);
+                sent.expect("members read what is sent to them");
+            } else {
+                send(to, [&[LOSSY], &*bytes].concat());
+            }
+        }
+        for (to, channel) in &mut self.channels {
+            while let Some(datagram) = channel.poll_transmit(now) {
+                send(*to, [&[CHANNEL], &*datagram].concat());
+            }
+        }
+    }
+
+    pub fn next_wakeup(&self) -> Option<SimTime> {
+        let wakeups = self.channels.values().filter_map(Channel::next_wakeup);
+        wakeups.min()
+    }
+}
