@@ -2,7 +2,7 @@
 
 use crate::result::{ExperimentError, ExperimentInfo, ExperimentResult, RunOptions};
 use crate::settings::{FRAME_TIMES, LATENCIES, SPEEDS};
-use crate::{control, factor, loss, naive, reckoning};
+use crate::{control, factor, loss, naive, reckoning, st_latency};
 
 const ALL: &[ExperimentInfo] = &[
     ExperimentInfo {
@@ -42,9 +42,10 @@ const ALL: &[ExperimentInfo] = &[
     reckoning::ALL[4],
     reckoning::ALL[5],
     reckoning::ALL[6],
+    st_latency::INFO,
 ];
 
-/// All experiments, in the order of their theses: Aura Projection, then dead reckoning.
+/// All experiments, in the order of their theses: Aura Projection, dead reckoning, consistency groups.
 pub fn list() -> &'static [ExperimentInfo] {
     ALL
 }
@@ -66,6 +67,7 @@ pub fn run(
         "ap-frame-time" => factor::run(info, &FRAME_TIMES, options, progress),
         "ap-loss" => loss::run(info, options, progress),
         "ap-naive" => naive::run(info, options, progress),
+        "st-latency" => st_latency::run(info, options, progress),
         id if id.starts_with("dr-") => reckoning::run(info, options, progress),
         other => unreachable!("{other} is listed but has no code"),
     }

@@ -29,6 +29,7 @@ mod result;
 mod rows;
 mod seeds;
 pub mod settings;
+mod st_latency;
 mod table;
 mod tally;
 mod variants;

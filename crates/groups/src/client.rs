@@ -23,6 +23,7 @@ pub struct Client {
     next_flush: SimTime,
     next_alive: SimTime,
     outbox: Outbox,
+    left: bool,
     rejections: Rejections,
 }
 
@@ -47,7 +48,8 @@ impl Client {
             waiting: Batch::default(),
             next_flush: SimTime::ZERO,
             next_alive: SimTime::ZERO,
-            outbox: Outbox::default(),
+            outbox: Outbox::of(config.mode),
+            left: false,
             rejections: Rejections::default(),
         };
         client.join();
@@ -61,6 +63,9 @@ impl Client {
 
     /// Something arrived.
     pub fn handle_message(&mut self, now: SimTime, from: Address, message: Message) {
+        if self.left {
+            return;
+        }
         let official = from == self.coordinator.0;
         let home = self.home.is_some_and(|(home, _)| home == from);
         match message {
@@ -75,6 +80,8 @@ impl Client {
             Message::Unknown if official && self.id.take().is_some() => {
                 self.home = None;
                 self.mine.clear();
+                // What still waits bears our old name.
+                self.waiting = Batch::default();
                 self.join();
             }
             Message::AvatarUpdate { states } if official || home => self.hear(&states),
@@ -130,6 +137,9 @@ impl Client {
 
     /// Time moved.
     pub fn handle_tick(&mut self, now: SimTime) {
+        if self.left {
+            return;
+        }
         if now >= self.next_alive {
             self.next_alive = now + SimTime::from_secs(self.config.alive_secs);
             self.tell_coordinator(Message::Alive);
@@ -148,9 +158,10 @@ impl Client {
         }
     }
 
-    /// Says goodbye.
+    /// Says goodbye, and nothing afterwards.
     pub fn leave(&mut self) {
         self.tell_coordinator(Message::Leave);
+        self.left = true;
     }
 
     /// The next thing to send.

@@ -189,7 +189,7 @@ impl Coordinator {
             news: BTreeSet::new(),
             corrected_at: BTreeMap::new(),
             next_flush: SimTime::ZERO,
-            outbox: Outbox::default(),
+            outbox: Outbox::of(config.mode),
             events: VecDeque::new(),
             rejections: Rejections::default(),
         })

@@ -27,6 +27,7 @@ mod messages;
 mod outbox;
 pub mod pings;
 mod rejections;
+pub mod room;
 mod state;
 mod sync_gate;
 pub mod votes;

@@ -101,6 +101,8 @@ pub struct Member {
     /// Synchronised operation: the iteration the leader has begun, and the one we have done.
     begun: u64,
     done: u64,
+    /// We have said goodbye.
+    left: bool,
     results: Batch,
     transfers: BTreeMap<NodeId, Batch>,
     next_flush: SimTime,
@@ -143,11 +145,12 @@ impl Member {
             leader: None,
             begun: 0,
             done: 0,
+            left: false,
             results: Batch::default(),
             transfers: BTreeMap::new(),
             next_flush: SimTime::ZERO,
             next_alive: SimTime::ZERO,
-            outbox: Outbox::default(),
+            outbox: Outbox::of(config.mode),
             events: VecDeque::new(),
             rejections: Rejections::default(),
         };
@@ -162,6 +165,9 @@ impl Member {
 
     /// Something arrived.
     pub fn handle_message(&mut self, now: SimTime, from: Address, message: Message) {
+        if self.left {
+            return;
+        }
         if let Message::Ping { nonce } = message {
             return self.answer_ping(from, nonce);
         }
@@ -244,6 +250,9 @@ impl Member {
 
     /// Time moved: pings, signs of life, silence, and what has gathered goes out.
     pub fn handle_tick(&mut self, now: SimTime) {
+        if self.left {
+            return;
+        }
         self.send_pings(now);
         if now >= self.next_alive {
             self.next_alive = now + SimTime::from_secs(self.config.alive_secs);
@@ -257,11 +266,12 @@ impl Member {
         }
     }
 
-    /// Says goodbye. What we held was told with the last flush; the group goes on from there.
+    /// Says goodbye, and nothing afterwards. What we held was told with the last flush; the group goes on from there.
     pub fn leave(&mut self, now: SimTime) {
         self.tell_all_held(now);
         self.flush(now);
         self.tell_coordinator(Message::Leave);
+        self.left = true;
     }
 
     /// The next thing to send.
@@ -349,6 +359,8 @@ impl Member {
 
     fn welcome(&mut self, now: SimTime, node: NodeId, environment: Environment) {
         if self.id != Some(node) {
+            // Whatever we were under another name is over.
+            (self.current, self.pending, self.leader) = (None, None, None);
             self.id = Some(node);
             self.events.push_back(MemberEvent::Joined(node));
         }

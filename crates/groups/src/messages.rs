@@ -234,6 +234,20 @@ impl Default for TransportChoice {
     }
 }
 
+impl TransportChoice {
+    /// What a mode needs: who waits for a report must get it.
+    pub fn of(mode: crate::Mode) -> Self {
+        let object = match mode {
+            crate::Mode::Synchronised => Delivery::Reliable,
+            crate::Mode::Unsynchronised => Delivery::Unreliable,
+        };
+        Self {
+            object,
+            ..Self::default()
+        }
+    }
+}
+
 impl Message {
     /// The stream it belongs to.
     pub fn stream(&self) -> Stream {

@@ -24,6 +24,13 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
+    pub(crate) fn of(mode: crate::Mode) -> Self {
+        Self {
+            choice: TransportChoice::of(mode),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn send(&mut self, to: Address, local: bool, message: Message) {
         let delivery = message.delivery(self.choice);
         self.waiting.push_back(Transmit {

@@ -119,6 +119,18 @@ impl Member {
         self.objects.get(&key).is_some_and(|known| known.held)
     }
 
+    /// Are we the one who simulates this object for everyone who works under this allocation? Its holder is; and before we have been
+    /// told to start, the one who was given it: we simulate everything then.
+    pub fn serves(&self, epoch: GroupEpoch, key: ObjectKey) -> bool {
+        let given = |term: &Term| {
+            term.epoch == epoch && term.assigned.get(&key).map(|(holder, _)| *holder) == self.id
+        };
+        match self.epoch() == Some(epoch) {
+            true => self.holds(key),
+            false => self.pending.as_ref().is_some_and(given) && self.simulates(key),
+        }
+    }
+
     /// Do we step this object?
     pub fn simulates(&self, key: ObjectKey) -> bool {
         self.simulated().any(|(state, _)| state.key == key)
@@ -132,6 +144,12 @@ impl Member {
             true => Some(known.state.reckoned(now)),
             false => Some(known.state),
         }
+    }
+
+    /// The time of which the last news of an object spoke.
+    pub fn last_heard(&self, key: ObjectKey) -> Option<SimTime> {
+        let known = self.objects.get(&key).filter(|known| known.placed)?;
+        Some(known.state.stamp)
     }
 
     /// All avatars we know a place of, extrapolated to now if dead reckoning is on.
@@ -162,7 +180,7 @@ impl Member {
         if known.held && known.info.class.is_deterministic() {
             version = Version {
                 epoch,
-                count: version.count + 1,
+                count: version.count.wrapping_add(1),
                 author: id,
             };
             known.heard = version;
@@ -385,7 +403,7 @@ impl Member {
         known.held = true;
         known.state.version = Version {
             epoch,
-            count: state.version.count + 1,
+            count: state.version.count.wrapping_add(1),
             author: id,
         };
         known.changed = true;
