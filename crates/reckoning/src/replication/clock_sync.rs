@@ -13,9 +13,9 @@ const STEADY_EVERY: SimTime = SimTime(1_000_000_000);
 /// Questions whose answers are still believed.
 const MAX_OPEN: usize = 16;
 
-/// The client's half of the clock exchange.
+/// The asking half of the clock exchange: when to ask, and which answers to believe.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ClockSync {
+pub struct ClockSync {
     clock: SharedClock,
     open: VecDeque<SimTime>,
     next: SimTime,
@@ -23,21 +23,23 @@ pub(super) struct ClockSync {
 }
 
 impl ClockSync {
-    pub(super) fn clock(&self) -> &SharedClock {
+    /// The clock, and how wrong it may be.
+    pub fn clock(&self) -> &SharedClock {
         &self.clock
     }
 
     /// The global time; `None` before the first answer.
-    pub(super) fn now(&self, local: SimTime) -> Option<SimTime> {
+    pub fn now(&self, local: SimTime) -> Option<SimTime> {
         self.clock.now(local)
     }
 
-    pub(super) fn next_request(&self) -> SimTime {
+    /// When the next question is due.
+    pub fn next_request(&self) -> SimTime {
         self.next
     }
 
     /// A question, if one is due. Its answer must be to exactly this one: a forger would have to guess the nanosecond.
-    pub(super) fn poll_request(&mut self, now: SimTime) -> Option<ClockRequest> {
+    pub fn poll_request(&mut self, now: SimTime) -> Option<ClockRequest> {
         if now < self.next {
             return None;
         }
@@ -54,7 +56,7 @@ impl ClockSync {
     }
 
     /// An answer. Says whether it was believed; each question is answered once.
-    pub(super) fn handle_reply(&mut self, now: SimTime, reply: &ClockReply) -> bool {
+    pub fn handle_reply(&mut self, now: SimTime, reply: &ClockReply) -> bool {
         let Some(index) = self.open.iter().position(|asked| *asked == reply.asked) else {
             return false;
         };

@@ -78,6 +78,7 @@ mod server_settings;
 
 pub use client::Client;
 pub use client_settings::{ClientConfig, ClientDatagramError, ClientEvent};
+pub use clock_sync::ClockSync;
 pub use connection::{Connection, ConnectionConfig, Notice, PacketId, Unprocessed};
 pub use dr_object::{DrObject, ObjectError, Timing};
 pub use events::{EventChannel, EventError, OutsideWindow};

@@ -1,0 +1,12 @@
+//! Dead reckoning: what a master's owner sends, and what others make of it.
+
+mod converge;
+mod forecast;
+mod history;
+mod kalman;
+mod replica;
+mod sender;
+
+pub(crate) use history::{History, Sample};
+pub(crate) use replica::Replica;
+pub(crate) use sender::{Sender, Subject, Surroundings};

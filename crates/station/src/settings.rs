@@ -1,0 +1,561 @@
+//! Everything that can be chosen (ML-35), with meaning, unit, default, and what more or less of it does.
+//!
+//! [`Settings::published`] is the work as published, with the repairs without which it does not count (the digest's D1 to D6);
+//! [`Settings::improved`] is ours. Lengths are in the world's own unit: metres in a scene, pixels in the thesis.
+
+use crate::ids::StationId;
+use domain::SimTime;
+use serde::{Deserialize, Serialize};
+
+const fn ms(millis: u64) -> SimTime {
+    SimTime(millis * 1_000_000)
+}
+
+/// How stations come to agree on hits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Protocol {
+    /// They do not: each believes what it sees (ML-13).
+    Control,
+    /// One station decides all hits of all bodies; the others play what it says (ML-14).
+    SuperNode {
+        /// The station that decides.
+        authority: StationId,
+    },
+    /// Each tells the other what it saw, after the fact; the larger count wins (ML-15). The short paper calls it naive-send.
+    PostCollision,
+    /// Both vote before the hit, in three messages (ML-17). Needs three one-way delays: a negative result kept as a subject.
+    PreCollision,
+    /// Predicted hits are committed, both bodies' motion is locked, and the other is told at once (ML-18).
+    MotionLock,
+    /// Motion-lock whose hits close in time and place are played together (ML-30).
+    MotionLockBuckets,
+    /// Algorithm 3 letter by letter, with all its defects: for tests of what they do.
+    LiteralMotionLock,
+    /// Algorithm 4 letter by letter, with all its defects.
+    LiteralBuckets,
+    /// Algorithm 2 letter by letter: its counter is one per body, not per pair (D14).
+    LiteralPreCollision,
+}
+
+impl Protocol {
+    /// Whether stations exchange collision records at all.
+    pub fn has_records(self) -> bool {
+        self != Self::Control
+    }
+
+    /// Whether hits are committed before they happen.
+    pub fn locks(self) -> bool {
+        !matches!(
+            self,
+            Self::Control | Self::SuperNode { .. } | Self::PostCollision
+        )
+    }
+}
+
+/// How a replica's motion is foretold from what its owner sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Predictor {
+    /// Updates carry position, velocity and acceleration; constant acceleration in between (ML-3).
+    Dis,
+    /// Updates carry a position only; velocity and acceleration come from the last three (ML-4).
+    PositionHistory,
+}
+
+/// The curve through a replica's past and into its future.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Curve {
+    /// First order when nearly straight or very sharp, second order in between: as published.
+    Adaptive,
+    /// Always second order.
+    SecondOrder,
+    /// As `Adaptive`, but between its limits the curve is a turn at constant rate and speed. A parabola through a circle
+    /// errs with the cube of the time, an arc does not.
+    Turn,
+}
+
+/// How a shown replica gets from where it is to where it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Convergence {
+    /// At once.
+    Snap,
+    /// The offset decays linearly over the last interval between updates, within these limits.
+    Linear {
+        /// Not shorter than this.
+        min: SimTime,
+        /// Not longer than this.
+        max: SimTime,
+    },
+    /// A cubic Hermite curve from the shown position and velocity to the foretold ones, over the same interval.
+    Cubic {
+        /// Not shorter than this.
+        min: SimTime,
+        /// Not longer than this.
+        max: SimTime,
+    },
+}
+
+/// What a bounce does to the history from which a replica is foretold (ML-8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HistoryReset {
+    /// Nothing: a parabola is fitted through the corner.
+    None,
+    /// Samples stamped before the hit, as this station timed it, are forgotten.
+    ByTime,
+    /// Updates carry the number of the master's stretch of free motion; a new number forgets the old samples. Also
+    /// right for bounces the receiver knows nothing of: walls, and masters among themselves.
+    BySegment,
+}
+
+/// Reasons to send an update beyond the plain threshold. All off is the plain rule of both papers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SenderPolicies {
+    /// Send at once when the body starts from rest, stops, or turns by more than this many degrees in a frame (Duncan and Gracanin).
+    pub pre_reckoning_deg: Option<f64>,
+    /// Shrink the threshold when another body is near (Cai).
+    pub distance: Option<DistanceThreshold>,
+    /// Send when deviation × time since the last update exceeds this, in length × seconds (Roberts).
+    pub time_space: Option<f64>,
+    /// Take the receivers' reports of how wrong they were into account (Kenny).
+    pub closed_loop: Option<ClosedLoop>,
+    /// Send at least this often while a contact within the given time is possible (Ohlenburg).
+    pub proximity_rate: Option<ProximityRate>,
+    /// Send not where the body is but where a Kalman filter expects it to be after the measured delay (Tumanov).
+    pub kalman_lead: Option<KalmanLead>,
+    /// Keep sending every frame for so many frames after a bounce (default 0): a lost first update is soon made good.
+    pub bounce_repeats: u8,
+    /// Updates in the first 250 ms after a bounce carry the velocity too, so that one packet is enough to follow it.
+    pub velocity_at_bounce: bool,
+}
+
+/// The threshold as a share of the plain one: falls from 1 at `far` to `near_share` at contact.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DistanceThreshold {
+    /// Gap between surfaces from which on the plain threshold holds.
+    pub far: f64,
+    /// Share of the plain threshold that is left at contact, in (0, 1].
+    pub near_share: f64,
+}
+
+/// Replicas report their measured deviation; the master scales its threshold so that it stays at the goal.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClosedLoop {
+    /// The deviation at the receivers that is aimed for.
+    pub goal: f64,
+    /// How often a receiver reports.
+    pub every: SimTime,
+    /// The threshold is never scaled below this share of the plain one ...
+    pub min_share: f64,
+    /// ... nor above this multiple.
+    pub max_share: f64,
+}
+
+/// More updates where a hit is near.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProximityRate {
+    /// A contact is possible within this time if both bodies made straight for each other.
+    pub within: SimTime,
+    /// At least one update per this time then.
+    pub every: SimTime,
+}
+
+/// A sender-side Kalman filter with constant acceleration.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KalmanLead {
+    /// Process noise: how fast acceleration may change, in length/s³.
+    pub jerk: f64,
+    /// Measurement noise, in length.
+    pub noise: f64,
+    /// Never look further ahead than this.
+    pub max_lead: SimTime,
+}
+
+/// Dead reckoning at both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReckoningSettings {
+    /// What updates carry (default position history). Can be changed while running (ML-5).
+    pub predictor: Predictor,
+    /// The curve of the position history (default adaptive).
+    pub curve: Curve,
+    /// A master is sent when its replicas would be off by more than this (default 1). Smaller: more packets, smaller errors.
+    pub threshold: f64,
+    /// ... and at least this often (default 500 ms).
+    pub keepalive: SimTime,
+    /// Below this turn, in degrees, the path counts as straight (default 2).
+    pub min_turn_deg: f64,
+    /// Above this turn, in degrees, it counts as a corner and only its last leg is followed (default 60).
+    pub max_turn_deg: f64,
+    /// A sample older than this is followed in a straight line from there on (default 500 ms), so that no parabola runs away.
+    pub horizon: SimTime,
+    /// How shown replicas converge (default snap, which the offline tables need).
+    pub convergence: Convergence,
+    /// A replica follows its local bounce at most this long (default 500 ms) if no newer updates arrive.
+    pub correction: SimTime,
+    /// What a bounce does to histories (default by segment).
+    pub reset: HistoryReset,
+    /// Further reasons to send.
+    pub sender: SenderPolicies,
+}
+
+impl Default for ReckoningSettings {
+    fn default() -> Self {
+        Self {
+            predictor: Predictor::PositionHistory,
+            curve: Curve::Adaptive,
+            threshold: 1.0,
+            keepalive: ms(500),
+            min_turn_deg: 2.0,
+            max_turn_deg: 60.0,
+            horizon: ms(500),
+            convergence: Convergence::Snap,
+            correction: ms(500),
+            reset: HistoryReset::BySegment,
+            sender: SenderPolicies::default(),
+        }
+    }
+}
+
+/// How far ahead hits are committed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum LockWindow {
+    /// Always T_lock: as published.
+    Fixed,
+    /// As far as the notice needs to be in time: the measured one-way delay plus `jitters` times its mean deviation plus one
+    /// frame, never beyond T_lock (G3). Locks are shorter, and fewer near misses are pulled together.
+    Measured {
+        /// How many mean deviations of the delay to allow for (4 is ample).
+        jitters: f64,
+    },
+}
+
+/// What happens to a player's commands while the body is locked (ML-19, G5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LockedInput {
+    /// They are lost, and counted: as measured in the thesis.
+    Discard,
+    /// The newest one waits and is carried out when the lock ends.
+    Buffer,
+}
+
+/// The lock.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LockSettings {
+    /// T_lock: hits are committed at most this long before they happen, and no lock lasts longer than this plus one
+    /// frame (default 100 ms: players notice input delays above). Larger: hits agree on slower networks, but near
+    /// misses are pulled together. Should be at most about r / v of the bodies if near misses matter.
+    pub max: SimTime,
+    /// How much of it is used (default fixed).
+    pub window: LockWindow,
+    /// What becomes of commands meanwhile (default discard).
+    pub input: LockedInput,
+    /// A notice from the other station locks its bodies here too, for the time that is left (D8; default off, as published).
+    pub on_notice: bool,
+    /// The notice is sent again every frame until its time (D13, G4; default off, as published).
+    pub repeat_notice: bool,
+    /// Hits with bodies that are already locked: ignored (`MotionLock`), or joined to the bucket (`MotionLockBuckets`). A bucket
+    /// takes at most so many hits (default 16).
+    pub max_bucket: usize,
+}
+
+impl Default for LockSettings {
+    fn default() -> Self {
+        Self {
+            max: ms(100),
+            window: LockWindow::Fixed,
+            input: LockedInput::Discard,
+            on_notice: false,
+            repeat_notice: false,
+            max_bucket: 16,
+        }
+    }
+}
+
+/// Which trajectories count when both stations have computed some for the same hit (ML-26, D15).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Conflict {
+    /// One's own: as published. The two stations keep two different outcomes.
+    LocalPriority,
+    /// Those of the station with the lower id, on both sides, even shortly after the bounce.
+    LowerStation,
+    /// Those of the station that was surer of what it saw; ties go to the lower id (G1).
+    Score,
+}
+
+/// When two hits are the same hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Identity {
+    /// If they have the same index: the larger count wins, as published. Two different hits, one seen on each side, become one (D7).
+    Index,
+    /// If their times are closer than the refractory time; records carry the times of the last few.
+    Time,
+}
+
+/// Counting and agreeing.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgreementSettings {
+    /// T_cut: a hit that is learned of later than this is counted but not played (default 200 ms).
+    pub cut_off: SimTime,
+    /// T_beat while the pair's last or next hit is less than a second away (default 50 ms).
+    pub busy_beat: SimTime,
+    /// T_beat otherwise (default 500 ms).
+    pub idle_beat: SimTime,
+    /// After a hit, a pair's own detections count as that same hit for this long (D6; default 250 ms, about T_cut + delay).
+    pub refractory: SimTime,
+    /// ... and until the bodies have been this far apart (default 0.5): no bounce is counted twice because it lingers.
+    pub rearm_gap: f64,
+    /// When two hits are the same (default time).
+    pub identity: Identity,
+    /// Whose trajectories count (default local priority).
+    pub conflict: Conflict,
+    /// Whether records carry post-collision velocities (default on; post-collision agreement sends none whatever this says).
+    pub trajectories: bool,
+    /// A binding commit is played at its time whether or not the shapes touch then (D5; always on but in the literal algorithms).
+    /// Bounces are placed inside the frame at their exact time (default on); off: at the frame's end, as published.
+    pub within_frame: bool,
+}
+
+impl Default for AgreementSettings {
+    fn default() -> Self {
+        Self {
+            cut_off: ms(200),
+            busy_beat: ms(50),
+            idle_beat: ms(500),
+            refractory: ms(250),
+            rearm_gap: 0.5,
+            identity: Identity::Time,
+            conflict: Conflict::LocalPriority,
+            trajectories: true,
+            within_frame: true,
+        }
+    }
+}
+
+/// The path on which bodies are extrapolated to find hits, and on which they travel while locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ForesightPath {
+    /// Straight on: as published (ML-11).
+    Straight,
+    /// With constant acceleration: second order (G2).
+    Curved,
+    /// A turn at constant rate where the acceleration is mostly sideways, constant acceleration otherwise.
+    Turn,
+}
+
+/// Commit only what is sure (G2). The uncertainty of a replica is how wrong its last forecasts were, scaled to the age of
+/// what it is based on and the time still to go; a hit is sure if it would still be one with both bodies moved apart
+/// by `sigmas` times that.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gate {
+    /// How many times its usual error a replica may be off (default 1).
+    pub sigmas: f64,
+    /// The margin is never more than this share of the sum of the radii, so that a dead-centre hit always passes (default 0.9).
+    pub max_share: f64,
+    /// Whether contacts that were not committed are held back by the same rule until they are sure or the other station,
+    /// which may know better, has spoken.
+    pub contacts: bool,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self {
+            sigmas: 1.0,
+            max_share: 0.9,
+            contacts: true,
+        }
+    }
+}
+
+/// Finding hits before they happen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ForesightSettings {
+    /// Default straight.
+    pub path: ForesightPath,
+    /// Default none: everything foretold is committed.
+    pub gate: Option<Gate>,
+}
+
+impl Default for ForesightSettings {
+    fn default() -> Self {
+        Self {
+            path: ForesightPath::Straight,
+            gate: None,
+        }
+    }
+}
+
+/// What a bounce does to velocities.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum BounceRule {
+    /// Momentum is kept: masses count, and this much of the closing speed comes back (1 = all of it).
+    Impulse {
+        /// From 0 to 1.
+        restitution: f64,
+    },
+    /// Each body's velocity along the line of centres is reversed, whatever the masses: the thesis's words.
+    Mirror,
+}
+
+/// Limits on what another station can make us believe (G6, ML-59).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GuardSettings {
+    /// Whether records are checked at all (default on).
+    pub enabled: bool,
+    /// No body is faster than this (default infinity: not checked).
+    pub max_speed: f64,
+    /// A notice may speak of a time at most this far ahead of us, T_lock and clock error included (default 250 ms).
+    pub max_ahead: SimTime,
+    /// A record's bodies must, as we know them, be able to touch at its time, give or take this distance plus what
+    /// their speed and the age of what we know allow (default 20).
+    pub reach_slack: f64,
+    /// A hit may change the pair's total kinetic energy by at most this factor (default 1.5) plus what a body at `max_speed`'s tenth has.
+    pub energy_factor: f64,
+    /// Records of new hits per pair and second that are believed (default 8); more are counted and ignored.
+    pub max_hits_per_sec: u32,
+    /// Datagrams per second and peer (default 2000).
+    pub max_datagrams_per_sec: u32,
+}
+
+impl Default for GuardSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            max_speed: f64::INFINITY,
+            max_ahead: ms(250),
+            reach_slack: 20.0,
+            energy_factor: 1.5,
+            max_hits_per_sec: 8,
+            max_datagrams_per_sec: 2000,
+        }
+    }
+}
+
+/// What is put on the wire, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WireSettings {
+    /// Positions and velocities are sent in steps of one unit divided by this (default 4096). All stations must agree.
+    pub steps_per_unit: f64,
+    /// All messages to one station in one frame share a datagram (default), or each goes alone, as in the offline
+    /// simulator, where every message is lost or late for itself.
+    pub bundle: bool,
+}
+
+impl Default for WireSettings {
+    fn default() -> Self {
+        Self {
+            steps_per_unit: 4096.0,
+            bundle: true,
+        }
+    }
+}
+
+/// Where the shared time comes from (ML-43).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClockSource {
+    /// The driver's `now` is the shared time: simulators, and the station the others ask.
+    Given,
+    /// `now` is a local clock; the shared time is that of this station, asked by message.
+    AskedFrom(StationId),
+}
+
+/// Everything a station can be told at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// How hits are agreed on.
+    pub protocol: Protocol,
+    /// The time between two frames (default 20 ms). A driver that frames at another pace still works; this only scales waits.
+    pub frame: SimTime,
+    /// Locks.
+    pub lock: LockSettings,
+    /// Counting and agreeing.
+    pub agreement: AgreementSettings,
+    /// Dead reckoning.
+    pub reckoning: ReckoningSettings,
+    /// Prediction of hits.
+    pub foresight: ForesightSettings,
+    /// Bounces (default impulse with restitution 1).
+    pub bounce: BounceRule,
+    /// What others may make us believe.
+    pub guard: GuardSettings,
+    /// Bytes.
+    pub wire: WireSettings,
+    /// Time.
+    pub clock: ClockSource,
+    /// A replica whose owner has been silent for this long takes part in no new hit until it is heard of again (G10;
+    /// default 2 s).
+    pub quarantine: SimTime,
+}
+
+impl Settings {
+    /// The work as published: straight prediction, local priority, counts merged by index, each message alone, nothing repeated, no gate.
+    /// What makes it count at all is in: edge-triggered commits, locks per pair, ordered records, binding
+    /// commits, refractory time (D1 to D6).
+    pub fn published(protocol: Protocol) -> Self {
+        Self {
+            protocol,
+            frame: ms(20),
+            lock: LockSettings::default(),
+            agreement: AgreementSettings {
+                identity: Identity::Index,
+                within_frame: false,
+                idle_beat: ms(50),
+                ..AgreementSettings::default()
+            },
+            reckoning: ReckoningSettings {
+                reset: HistoryReset::ByTime,
+                ..ReckoningSettings::default()
+            },
+            foresight: ForesightSettings::default(),
+            bounce: BounceRule::Impulse { restitution: 1.0 },
+            guard: GuardSettings {
+                enabled: false,
+                ..GuardSettings::default()
+            },
+            wire: WireSettings {
+                bundle: false,
+                ..WireSettings::default()
+            },
+            clock: ClockSource::Given,
+            quarantine: ms(2_000),
+        }
+    }
+
+    /// Ours: turns instead of parabolas, commits only what is sure, locks no longer than the network needs, one
+    /// trajectory set per hit, notices repeated until their time.
+    pub fn improved() -> Self {
+        let published = Self::published(Protocol::MotionLock);
+        Self {
+            lock: LockSettings {
+                window: LockWindow::Measured { jitters: 4.0 },
+                repeat_notice: true,
+                ..published.lock
+            },
+            agreement: AgreementSettings {
+                identity: Identity::Time,
+                conflict: Conflict::Score,
+                within_frame: true,
+                idle_beat: ms(500),
+                ..published.agreement
+            },
+            reckoning: ReckoningSettings {
+                curve: Curve::Turn,
+                reset: HistoryReset::BySegment,
+                sender: SenderPolicies {
+                    velocity_at_bounce: true,
+                    bounce_repeats: 2,
+                    proximity_rate: Some(ProximityRate {
+                        within: ms(400),
+                        every: ms(20),
+                    }),
+                    ..SenderPolicies::default()
+                },
+                ..published.reckoning
+            },
+            foresight: ForesightSettings {
+                path: ForesightPath::Turn,
+                gate: Some(Gate::default()),
+            },
+            guard: GuardSettings::default(),
+            wire: WireSettings::default(),
+            ..published
+        }
+    }
+}
