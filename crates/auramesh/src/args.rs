@@ -85,7 +85,7 @@ pub enum Subcommand {
 #[derive(Debug, Args)]
 pub struct SimArgs {
     /// A scene file, or the name of a built-in scene (listed below).
-    #[arg(required_unless_present = "soak", conflicts_with = "soak")]
+    #[arg(required_unless_present_any = ["soak", "group_soak", "groups"], conflicts_with_all = ["soak", "group_soak", "groups"])]
     pub scene: Option<String>,
 
     /// How many region servers [default: as the scene says].
@@ -164,6 +164,18 @@ pub struct SimArgs {
     #[arg(long, value_name = "RUNS", num_args = 0..=1, default_missing_value = SOAK_RUNS,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub soak: Option<u32>,
+
+    /// Instead of a scene: that many runs of consistency groups, a minute each, with joins, leaves, crashes, partitions, slow
+    /// lines and votes, seeded K, K+1, ..
+    #[arg(long, value_name = "RUNS", num_args = 0..=1, default_missing_value = SOAK_RUNS,
+          value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "soak")]
+    pub group_soak: Option<u32>,
+
+    /// Instead of a scene: machines at so many places that are far apart; measured pings decide who shares a world, and
+    /// avatars are relayed between the groups. --servers is the number of machines [default: 3 per place].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16),
+          conflicts_with_all = ["soak", "group_soak"])]
+    pub groups: Option<u32>,
 }
 
 /// Everything a run in real time can be told.
@@ -461,6 +473,18 @@ pub struct ReplayArgs {
     /// Where it is shown, on this machine only; 0: any port that is free.
     #[arg(long, value_name = "P", default_value_t = 8080)]
     pub port: u16,
+    /// Servers at so many places that are far apart (emulated delay): measured pings decide who shares a world, every group simulates
+    /// the whole world for its own users, and avatars are relayed between groups.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub groups: u32,
+
+    /// The emulated delay between two places, milliseconds one way; only with --groups.
+    #[arg(long, value_name = "MS", default_value_t = 60.0, value_parser = delay_ms)]
+    pub group_delay_ms: f64,
+
+    /// Ends after so many seconds [default: with Ctrl-C]; only with --groups.
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub seconds: Option<f64>,
 }
 
 /// Whose status.
@@ -603,6 +627,10 @@ fn frame_ms(text: &str) -> Result<f64, String> {
     positive(text, 1000.0)
 }
 
+fn delay_ms(text: &str) -> Result<f64, String> {
+    positive(text, 1000.0)
+}
+
 fn positive(text: &str, most: f64) -> Result<f64, String> {
     let number = text.parse::<f64>().ok();
     let allowed = number.filter(|number| *number > 0.0 && *number <= most);
@@ -617,7 +645,9 @@ Examples:
   auramesh sim corner-stacks --policy replicate --unsynchronised
   auramesh sim ragdolls --net latency_ms=1.5,jitter_ms=0.5,loss=0.02 --unaligned --json
   auramesh sim orbit --faults crash=1@3.5+0.8,cut=0-2@6+1 --seconds 10
-  auramesh sim --soak 200 --seed 1                                    200 random runs; all must be clean";
+  auramesh sim --soak 200 --seed 1                                    200 random runs; all must be clean
+  auramesh sim --group-soak 1000                                      1000 minutes of consistency groups; all must be clean
+  auramesh sim --groups 2 --servers 6                                 two groups form themselves from measured delays";
     format!("{examples}\n\n{}", scene_list())
 }
 
@@ -627,6 +657,8 @@ Examples:
   auramesh demo
   auramesh demo columns --servers 9 --port 0
 Kill one of its region servers, in the viewer or with `kill -9`, and see what happens.";
+  auramesh demo --groups 2 --servers 4 --group-delay-ms 60            two groups, each with the whole world; avatars are relayed
+Kill one of its region servers with `kill -9` and see what happens.";
     format!("{examples}\n\n{}", scene_list())
 }
 

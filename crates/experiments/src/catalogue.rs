@@ -4,6 +4,7 @@ use crate::result::{ExperimentError, ExperimentInfo, ExperimentResult, RunOption
 use crate::settings::{FRAME_TIMES, LATENCIES, SPEEDS};
 use crate::{control, factor, loss, motion_lock, naive, reckoning};
 use crate::{control, factor, loss, naive, reckoning, storey};
+use crate::{control, factor, loss, naive, reckoning, st_latency};
 
 const ALL: &[ExperimentInfo] = &[
     ExperimentInfo {
@@ -55,6 +56,10 @@ const ALL: &[ExperimentInfo] = &[
 ];
 
 /// All experiments, in the order of their theses: Aura Projection, dead reckoning, distributed collision detection.
+    st_latency::INFO,
+];
+
+/// All experiments, in the order of their theses: Aura Projection, dead reckoning, consistency groups.
 pub fn list() -> &'static [ExperimentInfo] {
     ALL
 }
@@ -76,6 +81,7 @@ pub fn run(
         "ap-frame-time" => factor::run(info, &FRAME_TIMES, options, progress),
         "ap-loss" => loss::run(info, options, progress),
         "ap-naive" => naive::run(info, options, progress),
+        "st-latency" => st_latency::run(info, options, progress),
         id if id.starts_with("dr-") => reckoning::run(info, options, progress),
         id if id.starts_with("ml-") => motion_lock::run(info, options, progress),
         "st-performance" | "st-scalability" | "st-group-size" => {

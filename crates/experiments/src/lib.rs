@@ -31,6 +31,7 @@ mod rows;
 mod seeds;
 pub mod settings;
 mod storey;
+mod st_latency;
 mod table;
 mod tally;
 mod variants;

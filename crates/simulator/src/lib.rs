@@ -8,6 +8,7 @@ pub mod checkers;
 pub mod facts;
 pub mod faults;
 pub mod frames;
+pub mod groups;
 mod judge;
 pub mod network;
 mod options;
