@@ -405,6 +405,19 @@ pub struct DemoArgs {
     /// Who may do what: a file with a line `token role [name]` each; roles: view, play, admin [default: everyone on this machine everything].
     #[arg(long, value_name = "FILE")]
     pub tokens_file: Option<PathBuf>,
+
+    /// Servers at so many places that are far apart (emulated delay): measured pings decide who shares a world, every group simulates
+    /// the whole world for its own users, and avatars are relayed between groups.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub groups: u32,
+
+    /// The emulated delay between two places, milliseconds one way; only with --groups.
+    #[arg(long, value_name = "MS", default_value_t = 60.0, value_parser = delay_ms)]
+    pub group_delay_ms: f64,
+
+    /// Ends after so many seconds [default: with Ctrl-C]; only with --groups.
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub seconds: Option<f64>,
 }
 
 /// What to record.
@@ -473,18 +486,6 @@ pub struct ReplayArgs {
     /// Where it is shown, on this machine only; 0: any port that is free.
     #[arg(long, value_name = "P", default_value_t = 8080)]
     pub port: u16,
-    /// Servers at so many places that are far apart (emulated delay): measured pings decide who shares a world, every group simulates
-    /// the whole world for its own users, and avatars are relayed between groups.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
-    pub groups: u32,
-
-    /// The emulated delay between two places, milliseconds one way; only with --groups.
-    #[arg(long, value_name = "MS", default_value_t = 60.0, value_parser = delay_ms)]
-    pub group_delay_ms: f64,
-
-    /// Ends after so many seconds [default: with Ctrl-C]; only with --groups.
-    #[arg(long, value_name = "S", value_parser = seconds)]
-    pub seconds: Option<f64>,
 }
 
 /// Whose status.
@@ -656,9 +657,8 @@ fn demo_help() -> String {
 Examples:
   auramesh demo
   auramesh demo columns --servers 9 --port 0
-Kill one of its region servers, in the viewer or with `kill -9`, and see what happens.";
   auramesh demo --groups 2 --servers 4 --group-delay-ms 60            two groups, each with the whole world; avatars are relayed
-Kill one of its region servers with `kill -9` and see what happens.";
+Kill one of its region servers, in the viewer or with `kill -9`, and see what happens.";
     format!("{examples}\n\n{}", scene_list())
 }
 

@@ -39,14 +39,19 @@ pub fn run(args: &DuelArgs) -> Status {
 fn unknown_network(net: Option<&NetworkConditions>) -> Option<&'static str> {
     let net = net?;
     let other = net.duplicate > 0.0 || net.bandwidth_bytes_per_sec.is_some();
-    other.then_some("--net of a duel knows latency_ms, jitter_ms, loss, reorder and reorder_ms only")
+    other
+        .then_some("--net of a duel knows latency_ms, jitter_ms, loss, reorder and reorder_ms only")
 }
 
 fn bad_air(net: NetworkConditions, seed: u64) -> BadAir {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     Box::new(move || {
         let [lost, jitter, held] = rng.random::<[f64; 3]>();
-        let more = if held < net.reorder { net.reorder_ms } else { 0.0 };
+        let more = if held < net.reorder {
+            net.reorder_ms
+        } else {
+            0.0
+        };
         let ms = net.latency_ms + (2.0 * jitter - 1.0) * net.jitter_ms + more;
         (lost >= net.loss).then(|| SimTime::from_millis(ms))
     })
@@ -84,7 +89,12 @@ fn seat(args: &DuelArgs, side: StationId, listen: SocketAddr) -> io::Result<UdpS
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     // Seconds: a later life of this side has a higher number.
     let incarnation = since.map_or(1, |since| since.as_secs() as u32);
-    let station = duel::station(side, incarnation, args.secret.as_bytes(), settings(args, side));
+    let station = duel::station(
+        side,
+        incarnation,
+        args.secret.as_bytes(),
+        settings(args, side),
+    );
     let station = station.map_err(io::Error::other)?;
     let mut seat = UdpStation::bind(listen, station, Instant::now())?;
     if let Some(net) = args.net {
@@ -159,7 +169,8 @@ fn tell(args: &DuelArgs, reports: &[Report]) -> Status {
         }));
     } else {
         for report in reports {
-            let lost = 100.0 * report.commands.discarded as f64 / report.commands.given.max(1) as f64;
+            let lost =
+                100.0 * report.commands.discarded as f64 / report.commands.given.max(1) as f64;
             print(&format!(
                 "{}: {} hits, {:.1} % of {} commands lost to locks, longest lock {:.0} ms, delay {}, clock known to {}\n",
                 report.side,
@@ -167,8 +178,14 @@ fn tell(args: &DuelArgs, reports: &[Report]) -> Status {
                 lost,
                 report.commands.given,
                 report.longest_lock.as_millis(),
-                report.delay.map_or("unknown".into(), |(mean, _)| format!("{:.0} ms", mean.as_millis())),
-                report.clock_error.map_or("nothing".into(), |error| format!("{:.1} ms", error.as_millis())),
+                report.delay.map_or("unknown".into(), |(mean, _)| format!(
+                    "{:.0} ms",
+                    mean.as_millis()
+                )),
+                report.clock_error.map_or("nothing".into(), |error| format!(
+                    "{:.1} ms",
+                    error.as_millis()
+                )),
             ));
         }
         if reports.len() == 2 {
@@ -176,7 +193,11 @@ fn tell(args: &DuelArgs, reports: &[Report]) -> Status {
             let mean = apart.iter().sum::<f64>() / apart.len().max(1) as f64;
             print(&format!(
                 "{}; registered {mean:.1} ms apart on average\n",
-                if agree { "both agree" } else { "THEY DO NOT AGREE" }
+                if agree {
+                    "both agree"
+                } else {
+                    "THEY DO NOT AGREE"
+                }
             ));
         }
     }

@@ -2,9 +2,7 @@
 
 use crate::result::{ExperimentError, ExperimentInfo, ExperimentResult, RunOptions};
 use crate::settings::{FRAME_TIMES, LATENCIES, SPEEDS};
-use crate::{control, factor, loss, motion_lock, naive, reckoning};
-use crate::{control, factor, loss, naive, reckoning, storey};
-use crate::{control, factor, loss, naive, reckoning, st_latency};
+use crate::{control, factor, loss, motion_lock, naive, reckoning, st_latency, storey};
 
 const ALL: &[ExperimentInfo] = &[
     ExperimentInfo {
@@ -47,19 +45,13 @@ const ALL: &[ExperimentInfo] = &[
     motion_lock::ALL[0],
     motion_lock::ALL[1],
     motion_lock::ALL[2],
-];
-
-/// All experiments, in the order of their theses: Aura Projection, dead reckoning, motion-lock.
     storey::ALL[0],
     storey::ALL[1],
     storey::ALL[2],
-];
-
-/// All experiments, in the order of their theses: Aura Projection, dead reckoning, distributed collision detection.
     st_latency::INFO,
 ];
 
-/// All experiments, in the order of their theses: Aura Projection, dead reckoning, consistency groups.
+/// All experiments, in the order of their theses: Aura Projection, dead reckoning, motion-lock, distributed collision detection.
 pub fn list() -> &'static [ExperimentInfo] {
     ALL
 }

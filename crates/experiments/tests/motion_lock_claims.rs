@@ -111,9 +111,16 @@ fn ml_48_56_counts_are_as_published() {
 #[test]
 fn ml_49_50_intervals_and_deviations() {
     assert_holds(offline(), "R5", &["below the latency"]);
-    for name in ["interval-clc.svg", "deviation-ccp-500.svg", "deviation-ccp-400.svg"] {
+    for name in [
+        "interval-clc.svg",
+        "deviation-ccp-500.svg",
+        "deviation-ccp-400.svg",
+    ] {
         let file = offline().files.iter().find(|file| file.name == name);
-        assert!(file.is_some_and(|file| file.text.contains("Motion-lock")), "{name}");
+        assert!(
+            file.is_some_and(|file| file.text.contains("Motion-lock")),
+            "{name}"
+        );
     }
 }
 
@@ -157,9 +164,15 @@ fn ml_51_53_rounds_of_one_against_seven() {
     assert_holds(&result, "ML-53", &["Ours (+ gate)"]);
     assert_holds(&result, "ML-42", &["counters are equal"]);
     assert_holds(&result, "ML-43", &["clocks"]);
-    let table = result.tables.iter().find(|one| one.caption.contains("Table 5.4"));
+    let table = result
+        .tables
+        .iter()
+        .find(|one| one.caption.contains("Table 5.4"));
     let table = table.expect("as in the thesis").markdown();
-    assert!(table.contains("[16148]") && table.contains("[30740]"), "{table}");
+    assert!(
+        table.contains("[16148]") && table.contains("[30740]"),
+        "{table}"
+    );
 }
 
 /// ML-55: earliness against false hits and lost commands.

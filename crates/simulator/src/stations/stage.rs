@@ -209,10 +209,9 @@ impl Stage {
                     let packet = packet.expect("the cycle was told that there is one");
                     watcher.sent(now, id, packet.to, packet.bytes.len());
                     let (seed, conditions) = (self.options.seed, self.options.conditions);
-                    let link = self
-                        .links
-                        .entry((id, packet.to))
-                        .or_insert_with(|| Connection::new(way_seed(seed, id, packet.to), conditions));
+                    let link = self.links.entry((id, packet.to)).or_insert_with(|| {
+                        Connection::new(way_seed(seed, id, packet.to), conditions)
+                    });
                     // Bundled messages share a fate and so a class of their own.
                     let class = packet.class.map_or(u8::MAX, |class| class as u8);
                     link.enter(now, class, packet.bytes);
