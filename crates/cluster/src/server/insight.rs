@@ -94,10 +94,9 @@ impl InsightBuilder {
                     members,
                     ..
                 } if self.wanted.contains(Layers::CROSSINGS) => {
-                    if self.origins.len() < MOST_ORIGINS {
-                        let origins = members.iter().map(|m| (m.body, (*from, *tick)));
-                        self.origins.extend(origins);
-                    }
+                    let room = MOST_ORIGINS.saturating_sub(self.origins.len());
+                    let origins = members.iter().map(|m| (m.body, (*from, *tick)));
+                    self.origins.extend(origins.take(room));
                 }
                 RegionEvent::Contact { tick, contact } => self.meet(region, *tick, contact),
                 _ => {}
