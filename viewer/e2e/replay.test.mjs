@@ -1,7 +1,7 @@
 // A recording plays, pauses, steps and scrubs in the viewer.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -71,5 +71,60 @@ test('what is no recording is told', { timeout: 2 * PATIENCE }, async () => {
   } finally {
     await browser.close();
     await demo.stop();
+  }
+});
+
+const CRC = Array.from({ length: 256 }, (_, n) => {
+  for (let k = 0; k < 8; k++) n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1;
+  return n >>> 0;
+});
+
+/** The same recording twice in one file: two tracks, as two places would see it. Its end is missing, as if the recorder had been killed. */
+function twice(bytes) {
+  const crc = (...parts) => ~parts.reduce((crc, part) => part.reduce((c, byte) => CRC[(c ^ byte) & 255] ^ (c >>> 8), crc), ~0) >>> 0;
+  let at = 14 + bytes.readUInt32LE(10);
+  const out = [bytes.subarray(0, at)];
+  while (at + 19 <= bytes.length && bytes[at] !== 4) {
+    const length = bytes.readUInt32LE(at + 11);
+    const content = bytes.subarray(at + 19, at + 19 + length);
+    for (const track of [0, 1]) {
+      const head = Buffer.from(bytes.subarray(at, at + 19));
+      head.writeUInt16LE(track, 1);
+      head.writeUInt32LE(crc(head.subarray(0, 15), content), 15);
+      out.push(head, content);
+    }
+    at += 19 + length;
+  }
+  return Buffer.concat(out);
+}
+
+test('several tracks stand next to each other and share the time; a file that was cut off plays', { timeout: 4 * PATIENCE }, async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'auramesh-recording-'));
+  const [one, two] = [join(directory, 'one.aurarec'), join(directory, 'two.aurarec')];
+  await run('record', 'head-on', '--servers', '2', '--seconds', '3', '--out', one);
+  writeFileSync(two, twice(readFileSync(one)));
+  const replay = await start('replay', two, '--port', '0');
+  const browser = await launch();
+  try {
+    const page = await open(browser.context, replay.url);
+    await until(page, 'two frames with bodies', () => {
+      const frames = [...document.querySelectorAll('.side-by-side iframe')];
+      return frames.length === 2 && frames.every((frame) => frame.contentWindow.auramesh?.scene?.list.length >= 2);
+    });
+    await page.evaluate(() => {
+      window.auramesh.timeline.playing = false;
+      window.auramesh.timeline.seek(1000);
+    });
+    await until(page, 'the same time everywhere', () => {
+      const frames = [...document.querySelectorAll('.side-by-side iframe')].map((frame) => frame.contentWindow.auramesh);
+      return frames.every((app) => Math.abs(app.timeline.now - 1000) < 1 && Math.abs(app.shownFrame - window.auramesh.shownFrame) < 0.01);
+    });
+    await until(page, 'the note about the missing end', () => /missing/.test(document.querySelector('.timeline .note').textContent));
+    await screenshot(page, '31-side-by-side');
+    assert.deepEqual(page.errors, []);
+  } finally {
+    await browser.close();
+    await replay.stop();
+    rmSync(directory, { recursive: true, force: true });
   }
 });

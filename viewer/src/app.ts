@@ -106,24 +106,26 @@ export class App {
     this.ask();
   }
 
-  /** Plays a recording. */
-  async open(url: string): Promise<void> {
+  /** Plays a track of a recording; returns all there are. */
+  async open(url: string, track = 0): Promise<{ number: number; name: string }[]> {
     this.notices.keep(`Loading ${url} …`);
     try {
       const response = await fetch(url);
       if (!response.ok) throw new Error(`${response.status} ${response.statusText}`);
-      this.playRecording(new Uint8Array(await response.arrayBuffer()));
+      const recording = new Recording(new Uint8Array(await response.arrayBuffer()));
+      this.play(recording, track);
       this.notices.keep();
+      return [...recording.tracks].map(([number, name]) => ({ number, name }));
     } catch (error) {
       this.notices.keep(`The recording cannot be played: ${error instanceof Error ? error.message : String(error)}`);
+      return [];
     }
   }
 
-  playRecording(bytes: Uint8Array): void {
-    const recording = new Recording(bytes);
+  private play(recording: Recording, track: number): void {
     const scene = new Scene(this.listener());
-    const player = new Player(recording, scene);
-    const timeline = new Timeline(player, () => (scene.welcome?.tick ?? 1 / 60) * 1000);
+    const player = new Player(recording, scene, track);
+    const timeline = new Timeline(player, track, () => (scene.welcome?.tick ?? 1 / 60) * 1000);
     this.recorded = { scene, player, timeline };
     this.stage.cameras.arrowsTaken = true;
     this.bottom.prepend(timeline.element);
@@ -575,7 +577,7 @@ export class App {
   private show(scene: Scene, seconds: number): void {
     const begun = performance.now();
     this.recorded?.timeline.advance(seconds);
-    this.frame = this.recorded ? this.recorded.player.frame : scene.shownFrame(begun);
+    this.frame = this.recorded ? this.recorded.player.frame : scene.steadyFrame(begun);
     this.stage.prepare(scene, this.insight, this.layers, this.picked, this.following ? this.pickedBody : null, this.frame, begun, seconds);
     const prepared = performance.now();
     if (prepared - this.panelsAt > PANELS_MS) {

@@ -1,6 +1,7 @@
 import './style.css';
 import { App } from './app.js';
 import { h } from './dom.js';
+import { SideBySide } from './side-by-side.js';
 
 const root = document.getElementById('app') as HTMLElement;
 const parameters = new URLSearchParams(location.search);
@@ -17,7 +18,7 @@ function start(): void {
   (window as unknown as { auramesh: App }).auramesh = app;
   const recording = parameters.get('recording');
   if (recording) {
-    void app.open(recording);
+    void openRecording(app, recording);
     return;
   }
   const secure = location.protocol === 'https:' ? 'wss' : 'ws';
@@ -29,6 +30,14 @@ function start(): void {
     history.replaceState(null, '', location.pathname + location.search);
   }
   app.connect(url, sessionStorage.getItem('auramesh-token') ?? '');
+}
+
+/** One track fills the page; several stand next to each other, each in a frame of its own. */
+async function openRecording(app: App, recording: string): Promise<void> {
+  const track = parameters.get('track');
+  document.body.classList.toggle('bare', parameters.has('bare'));
+  const tracks = await app.open(recording, Number(track ?? 0));
+  if (track === null && tracks.length > 1) new SideBySide(root, tracks, app);
 }
 
 start();

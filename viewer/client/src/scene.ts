@@ -21,6 +21,8 @@ export class Body {
   placed = false;
   /** Its place in {@link Scene.list}. */
   index = -1;
+  /** Whatever belongs to it where it is drawn; nothing here looks at it. */
+  tag: unknown = null;
   /** The cells that tell of it, the last one first. */
   readonly sources: Source[] = [];
   private track: Track | null = null;
@@ -105,6 +107,7 @@ export class Scene {
   /** Records of the state stream decoded so far. */
   private cells = new Map<number, { decoder: StreamDecoder; members: Set<bigint> }>();
   private pull: Vec3 = [0, 0, 0];
+  private steady = -Infinity;
 
   constructor(private readonly listener: SceneListener = {}) {}
 
@@ -168,6 +171,7 @@ export class Scene {
     this.cells.clear();
     this.pace.reset();
     this.frame = 0;
+    this.steady = -Infinity;
   }
 
   private handleSection(section: Section): void {
@@ -295,6 +299,15 @@ export class Scene {
     const started = this.clock.known && this.world !== null && this.world.start > 0n;
     const paced = started ? this.pace.shown(this.present(local), delay) : undefined;
     return paced ?? this.frame - delay;
+  }
+
+  /** The same, but never back in time: if updates have become later, it waits. */
+  steadyFrame(local: number): number {
+    const frame = this.shownFrame(local);
+    const back = this.steady - frame;
+    // Farther back than that is another time, not a delay.
+    if (!(back > 0 && back * this.frameSeconds < 3)) this.steady = frame;
+    return this.steady;
   }
 
   /** Brings all bodies to a frame and tells of those whose pose has changed. */

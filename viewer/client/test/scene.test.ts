@@ -1,7 +1,7 @@
 // Clock, pace and scene without any network.
 
 import { describe, expect, test } from 'vitest';
-import { Clock, Pace } from '../src/index.js';
+import { Clock, Pace, Scene } from '../src/index.js';
 
 describe('the clock', () => {
   test('follows the best exchange and never jumps', () => {
@@ -42,5 +42,27 @@ describe('the pace', () => {
       expect(shown).toBeLessThanOrEqual(frame - 1 + 1e-9);
       expect(shown).toBeGreaterThan(frame - 4);
     }
+  });
+});
+
+describe('the shown frame', () => {
+  test('waits when updates become later, and never goes back', () => {
+    const scene = new Scene();
+    const rect = { minX: 0, minZ: 0, maxX: 1, maxZ: 1 };
+    scene.handle({ type: 'welcome', version: 2, session: 1n, role: 'view', clock: 0n, tick: 1 / 60, frameTicks: 2, delayFrames: 1, toleranceM: 0.01, toleranceRad: 0.02 }, 0);
+    scene.handle({ type: 'world', generation: 1, start: 1n, name: '', gravity: [0, 0, 0], extent: rect, cells: [1, 1], regions: [] }, 0);
+    scene.handle({ type: 'pong', sent: 0n, received: 0n, replied: 0n }, 0);
+    let [last, waited] = [-Infinity, 0];
+    for (let frame = 0; frame < 90; frame++) {
+      const local = (frame * 1000) / 30;
+      // From the 30th on, updates come half a second late.
+      scene.handle({ type: 'update', frame: frame < 30 ? frame : frame - 15, sections: [] }, local);
+      const steady = scene.steadyFrame(local);
+      expect(steady).toBeGreaterThanOrEqual(last);
+      if (steady === last) waited++;
+      last = steady;
+    }
+    expect(waited).toBeGreaterThan(10);
+    expect(last).toBeCloseTo(scene.shownFrame((89 * 1000) / 30), 6);
   });
 });

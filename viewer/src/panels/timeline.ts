@@ -19,6 +19,7 @@ export class Timeline {
 
   constructor(
     private readonly player: Player,
+    private readonly track: number,
     private readonly tickMs: () => number,
   ) {
     const { durationMs } = player.recording;
@@ -32,9 +33,14 @@ export class Timeline {
     this.play.addEventListener('click', () => this.toggle());
     const back = h('button', { type: 'button', class: 'tool small', title: 'One tick back (←)', 'aria-label': 'One tick back', onclick: () => this.step(-1) }, icon('back'));
     const forward = h('button', { type: 'button', class: 'tool small', title: 'One tick forward (→)', 'aria-label': 'One tick forward', onclick: () => this.step(1) }, icon('forward'));
-    const track = h('div', { class: 'track' }, this.marks, this.slider);
-    this.element.append(back, this.play, forward, track, this.label, this.speed, this.note);
+    const rail = h('div', { class: 'track' }, this.marks, this.slider);
+    this.element.append(back, this.play, forward, rail, this.label, this.speed, this.note);
     this.count();
+  }
+
+  /** Milliseconds since the recording's start. */
+  get now(): number {
+    return this.time;
   }
 
   toggle(): void {
@@ -84,7 +90,7 @@ export class Timeline {
   /** Where migrations are, counted little by little so that nothing stutters. */
   private count(): void {
     const { recording } = this.player;
-    const chunks = recording.of(0);
+    const chunks = recording.of(this.track);
     let at = 0;
     const some = () => {
       const until = performance.now() + 6;

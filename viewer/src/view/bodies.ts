@@ -12,6 +12,9 @@ const FADE_MS = 350;
 /** All bodies of one geometry. */
 class Batch {
   mesh: THREE.InstancedMesh;
+  /** The mesh's own matrices. */
+  matrices: Float32Array = new Float32Array(0);
+  moved = false;
   readonly members: Item[] = [];
 
   constructor(
@@ -30,7 +33,7 @@ class Batch {
     mesh.frustumCulled = false;
     mesh.castShadow = mesh.receiveShadow = true;
     mesh.count = 0;
-    mesh.userData.batch = this;
+    this.matrices = mesh.instanceMatrix.array as Float32Array;
     this.parent.add(mesh);
     return mesh;
   }
@@ -107,7 +110,6 @@ export class Bodies {
   private readonly batches = new Map<THREE.BufferGeometry, Batch>();
   private readonly looks = new Map<number, Look & { shape: string }>();
   private readonly fading = new Set<Item>();
-  private readonly moved = new Set<Batch>();
   private readonly origin = new THREE.Vector3();
   shadeSleepers = true;
 
@@ -137,6 +139,7 @@ export class Bodies {
   add(body: Body): void {
     const item = new Item(body);
     this.items.set(body.id, item);
+    body.tag = item;
     this.join(item);
     this.paint(item, this.goal(item));
   }
@@ -164,16 +167,25 @@ export class Bodies {
 
   /** Writes a body's pose into its instance. */
   place(body: Body): void {
-    const item = this.items.get(body.id);
-    if (!item || item.at < 0) return;
-    const { px, py, pz, x, y, z, w } = body.pose;
-    const { sx, sy, sz } = item;
-    const to = item.batch.mesh.instanceMatrix.array;
+    const item = body.tag as Item | null;
+    if (item === null || item.at < 0) return;
+    const { pose } = body;
+    const { x, y, z, w } = pose;
+    const { sx, sy, sz, batch } = item;
+    const to = batch.matrices;
     const at = item.at * 16;
-    const [x2, y2, z2] = [x + x, y + y, z + z];
-    const [xx, xy, xz] = [x * x2, x * y2, x * z2];
-    const [yy, yz, zz] = [y * y2, y * z2, z * z2];
-    const [wx, wy, wz] = [w * x2, w * y2, w * z2];
+    const x2 = x + x;
+    const y2 = y + y;
+    const z2 = z + z;
+    const xx = x * x2;
+    const xy = x * y2;
+    const xz = x * z2;
+    const yy = y * y2;
+    const yz = y * z2;
+    const zz = z * z2;
+    const wx = w * x2;
+    const wy = w * y2;
+    const wz = w * z2;
     to[at] = (1 - (yy + zz)) * sx;
     to[at + 1] = (xy + wz) * sx;
     to[at + 2] = (xz - wy) * sx;
@@ -183,11 +195,11 @@ export class Bodies {
     to[at + 8] = (xz + wy) * sz;
     to[at + 9] = (yz - wx) * sz;
     to[at + 10] = (1 - (xx + yy)) * sz;
-    to[at + 12] = px - this.origin.x;
-    to[at + 13] = py - this.origin.y;
-    to[at + 14] = pz - this.origin.z;
+    to[at + 12] = pose.px - this.origin.x;
+    to[at + 13] = pose.py - this.origin.y;
+    to[at + 14] = pose.pz - this.origin.z;
     to[at + 15] = 1;
-    this.moved.add(item.batch);
+    batch.moved = true;
   }
 
   /** The colour it should have: its owner's, each body a little lighter or darker than the next; sleepers darker. */
@@ -238,8 +250,10 @@ export class Bodies {
 
   /** Once per frame, after all places. */
   finish(now: number): void {
-    for (const batch of this.moved) batch.mesh.instanceMatrix.needsUpdate = true;
-    this.moved.clear();
+    for (const batch of this.batches.values()) {
+      if (batch.moved) batch.mesh.instanceMatrix.needsUpdate = true;
+      batch.moved = false;
+    }
     for (const item of this.fading) {
       this.blend(item, now, shown);
       this.write(item, shown);
