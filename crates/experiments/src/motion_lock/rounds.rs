@@ -238,8 +238,9 @@ mod tests {
         };
         let at = SimTime::from_secs;
         assert!(towards(player.wish(M1, at(0.1), home, DVec3::ZERO)));
-        // At the centre it turns round and goes home.
-        let back = player.wish(M1, at(1.3), DVec3::ZERO, DVec3::new(150.0, 0.0, 0.0));
+        // At its aim it turns round and goes home.
+        let (aim, _) = player.plan(M1, 0);
+        let back = player.wish(M1, at(1.3), aim, DVec3::new(150.0, 0.0, 0.0));
         assert!(!towards(back));
         assert!(!towards(player.wish(M1, at(2.9), 0.9 * home, DVec3::ZERO)));
         assert!(towards(player.wish(M1, at(3.0), home, DVec3::ZERO)));

@@ -112,3 +112,44 @@ impl Watcher for LockChecker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: f64) -> SimTime {
+        SimTime::from_millis(millis)
+    }
+
+    fn checker_after(millis: f64) -> LockChecker {
+        let mut checker = LockChecker::new(ms(100.0), ms(20.0));
+        let (station, pair) = (StationId(0), PairId::new(BodyId(1), BodyId(2)));
+        let pair = pair.expect("two bodies");
+        let locked = Event::Locked {
+            pair,
+            at: ms(1000.0),
+            until: ms(1100.0),
+            own: true,
+        };
+        checker.event(ms(1000.0), station, &locked);
+        let at = ms(1000.0 + millis);
+        let unlocked = Event::Unlocked {
+            pair,
+            since: ms(1000.0),
+            at,
+            why: station::Unlock::Played,
+        };
+        checker.event(at, station, &unlocked);
+        checker
+    }
+
+    /// ML-23: the checker can fail.
+    #[test]
+    fn a_lock_that_lasts_too_long_is_found() {
+        let fine = checker_after(120.0);
+        assert_eq!((fine.locks, fine.overlong.len()), (1, 0));
+        let long = checker_after(121.0);
+        assert_eq!(long.overlong.len(), 1);
+        assert_eq!(long.longest, ms(121.0));
+    }
+}

@@ -248,3 +248,138 @@ fn way_seed(seed: u64, from: StationId, to: StationId) -> u64 {
     let name = [from.0.to_le_bytes(), to.0.to_le_bytes()].concat();
     xxh3_64_with_seed(&name, seed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stations::{Delay, LockChecker, Monitor};
+    use domain::BodyId;
+    use glam::DVec3;
+    use station::{Ball, LinkKey, PairId, Protocol, Settings, State};
+
+    const A: StationId = StationId(0);
+    const B: StationId = StationId(1);
+    const BODIES: [BodyId; 2] = [BodyId(1), BodyId(2)];
+
+    /// Nobody steers: the bodies fly straight on.
+    struct Idle;
+
+    impl Player for Idle {
+        fn play(&mut self, _now: SimTime, _next: SimTime, _station: &mut Station) {}
+    }
+
+    fn ms(millis: f64) -> SimTime {
+        SimTime::from_millis(millis)
+    }
+
+    /// Two bodies head-on, one per station: they touch after a second.
+    fn stage(protocol: Protocol, seed: u64, faults: Vec<StageFault>) -> Stage {
+        let mut stage = Stage::new(StageOptions {
+            seed,
+            conditions: LinkConditions {
+                delay: Delay::around(80.0, 0.3),
+                loss: 0.2,
+            },
+            faults,
+        });
+        let start = |index: usize| {
+            let side = if index == 0 { -1.0 } else { 1.0 };
+            State::moving(
+                DVec3::new(side * 260.0, 0.0, 0.0),
+                DVec3::new(-side * 250.0, 0.0, 0.0),
+            )
+        };
+        for (own, id, other) in [(0, A, B), (1, B, A)] {
+            let mut station = Station::new(id, 1, Settings::published(protocol));
+            station.add_peer(other, LinkKey::none());
+            let ball = Ball::new(10.0);
+            let added = station
+                .add_master(BODIES[own], ball, start(own))
+                .and_then(|()| station.add_replica(BODIES[1 - own], other, ball, start(1 - own)));
+            added.expect("two bodies");
+            stage.add(station, Box::new(Idle), SimTime::ZERO, ms(20.0));
+        }
+        stage
+    }
+
+    fn watch(mut stage: Stage) -> (Monitor, Stage) {
+        let mut monitor = Monitor::following(BODIES);
+        stage.run(ms(1600.0), &mut monitor, &mut |_| false);
+        (monitor, stage)
+    }
+
+    /// ML-36: the same seed, the same log; another seed, another one.
+    #[test]
+    fn same_seed_same_bits() {
+        let log = |seed| {
+            let (monitor, stage) = watch(stage(Protocol::MotionLock, seed, Vec::new()));
+            let hashes: Vec<u64> = stage.stations().map(Station::state_hash).collect();
+            (monitor.log(), hashes)
+        };
+        assert_eq!(log(3), log(3));
+        assert_ne!(log(3).1, log(4).1);
+    }
+
+    /// ML-39: net, physics and scene body. Before the hit a replica shows what its updates foretell; right after it the bounce computed
+    /// here, while the updates still speak of the old course.
+    #[test]
+    fn the_scene_body_takes_net_and_after_a_hit_physics() {
+        struct Look {
+            before: Vec<f64>,
+            after: Vec<(f64, f64)>,
+        }
+        impl Watcher for Look {
+            fn frame(&mut self, now: SimTime, station: &Station) {
+                let replica = if station.id() == A { BODIES[1] } else { BODIES[0] };
+                let view = station.view(replica).expect("it is there");
+                let from_net = view.scene.position.distance(view.net.position);
+                let from_physics = view.scene.position.distance(view.physics.position);
+                match now.as_millis() {
+                    early if early < 880.0 => self.before.push(from_net),
+                    late if (1020.0..1080.0).contains(&late) => {
+                        self.after.push((from_net, from_physics));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let mut look = Look {
+            before: Vec::new(),
+            after: Vec::new(),
+        };
+        let mut stage = stage(Protocol::PostCollision, 1, Vec::new());
+        stage.run(ms(1600.0), &mut look, &mut |_| false);
+        assert!(look.before.len() > 80 && look.before.iter().all(|off| *off < 1e-9));
+        assert!(!look.after.is_empty());
+        for (from_net, from_physics) in look.after {
+            assert!(from_net > 5.0, "{from_net}");
+            assert!(from_physics < 1e-9, "{from_physics}");
+        }
+    }
+
+    /// ML-60: the other station dies, or the link is cut, while a lock is held.
+    #[test]
+    fn faults_leave_no_lock_behind() {
+        let pair = PairId::new(BODIES[0], BODIES[1]).expect("two bodies");
+        let crash = StageFault::Crash {
+            station: B,
+            at: ms(930.0),
+        };
+        let cut = StageFault::Cut {
+            a: A,
+            b: B,
+            from: ms(880.0),
+            to: ms(5000.0),
+        };
+        for fault in [crash, cut] {
+            let mut stage = stage(Protocol::MotionLock, 2, vec![fault]);
+            let mut checker = LockChecker::new(ms(100.0), ms(20.0));
+            stage.run(ms(1600.0), &mut checker, &mut |_| false);
+            assert!(checker.locks > 0 && checker.overlong.is_empty(), "{checker:?}");
+            let survivor = stage.stations().next().expect("A");
+            assert_eq!(survivor.locks().count(), 0);
+            let counted = survivor.counters(pair).expect("a pair");
+            assert_eq!((counted.c, counted.cp), (1, 1), "{fault:?}");
+        }
+    }
+}
