@@ -18,6 +18,8 @@ mod group_sim;
 mod local_cluster;
 mod output;
 mod progress;
+mod record;
+mod replay;
 mod reproduce;
 mod run;
 mod server;
@@ -43,6 +45,8 @@ fn main() -> ExitCode {
         Subcommand::Server(args) => server::run(args),
         Subcommand::Demo(args) if args.groups > 1 => group_demo::run(&args),
         Subcommand::Demo(args) => demo::run(&args),
+        Subcommand::Record(args) => record::run(&args),
+        Subcommand::Replay(args) => replay::run(&args),
         Subcommand::Gateway(args) => gateway::run(args),
         Subcommand::Status(args) => status::run(args),
         Subcommand::Check(args) => check::run(&args),
