@@ -9,7 +9,7 @@ use crate::args::DemoArgs;
 use crate::cluster_process::{block_on, ended, start_logging, stop_signal};
 use crate::coordinator::world_of;
 use crate::group_agents::{Agents, Board, GroupView, SeenAvatar, lock};
-use crate::local_cluster::LocalCluster;
+use crate::local_cluster::{Links, LocalCluster};
 use crate::output::print;
 use client::{Client, Options};
 use client_protocol::Spawn;
@@ -48,7 +48,7 @@ pub fn run(args: &DemoArgs) -> Status {
 async fn demo(args: &DemoArgs) -> Result<(), String> {
     let places = args.groups as usize;
     let machines = args.servers.max(places);
-    let mut stop = stop_signal(false);
+    let mut stop = stop_signal();
     let probe = world_of(&args.scene, &WorldOptions::default())?;
     let extent = probe.map.extent();
     let division = Division::of_ground(extent).map_err(|error| error.to_string())?;
@@ -100,7 +100,9 @@ async fn demo(args: &DemoArgs) -> Result<(), String> {
             () = cluster::node::stopped(&mut stop) => break,
             _ = report.tick() => print(&how_it_goes(&agents.board, &formed)),
             () = tokio::time::sleep(Duration::from_millis(500)) => {
-                worlds.iter_mut().try_for_each(|world| world.cluster.replace_dead())?;
+                for world in &mut worlds {
+                    world.cluster.replace_dead().await?;
+                }
             }
         }
     }
@@ -236,7 +238,7 @@ impl World {
         let gateway = Gateway::bind(settings)
             .await
             .map_err(|error| format!("{error} (--port chooses another one, 0 any that is free)"))?;
-        let cluster = LocalCluster::start(world, servers, None).await?;
+        let cluster = LocalCluster::start(world, servers, Links::Own).await?;
         let url = gateway.url();
         let node = Node::join(
             cluster.connection(),

@@ -8,7 +8,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
 use tokio_tungstenite::tungstenite::http::Uri;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 type Socket = WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>;
 
@@ -26,11 +26,11 @@ impl Link {
         let uri: Uri = url.parse().map_err(|_| bad())?;
         let connecting = async {
             match uri.scheme_str() {
-                Some("ws") => web_socket(uri, Connector::Plain).await,
+                Some("ws") => web_socket(uri, None).await,
                 #[cfg(feature = "tls")]
                 Some("wss") => {
                     let config = crate::tls::config(options, &[])?;
-                    web_socket(uri, Connector::Rustls(config.into())).await
+                    web_socket(uri, Some(config)).await
                 }
                 #[cfg(feature = "tls")]
                 Some("https") => {
@@ -84,17 +84,33 @@ impl Link {
     }
 }
 
-async fn web_socket(uri: Uri, connector: Connector) -> Result<Link, ClientError> {
+/// How TLS is spoken; without the feature nobody can.
+#[cfg(feature = "tls")]
+type Tls = tokio_rustls::rustls::ClientConfig;
+#[cfg(not(feature = "tls"))]
+type Tls = std::convert::Infallible;
+
+async fn web_socket(uri: Uri, tls: Option<Tls>) -> Result<Link, ClientError> {
     let request = ClientRequestBuilder::new(uri).with_sub_protocol(SUBPROTOCOL);
     let config = WebSocketConfig::default()
         .max_message_size(Some(MAX_GATEWAY_MESSAGE))
         .max_frame_size(Some(MAX_GATEWAY_MESSAGE));
-    let connected = tokio_tungstenite::connect_async_tls_with_config(
-        request,
-        Some(config),
-        true,
-        Some(connector),
-    );
+    #[cfg(feature = "tls")]
+    let connected = {
+        use tokio_tungstenite::Connector;
+        let connector = tls.map_or(Connector::Plain, |tls| Connector::Rustls(tls.into()));
+        tokio_tungstenite::connect_async_tls_with_config(
+            request,
+            Some(config),
+            true,
+            Some(connector),
+        )
+    };
+    #[cfg(not(feature = "tls"))]
+    let connected = {
+        debug_assert!(tls.is_none(), "there is no such value");
+        tokio_tungstenite::connect_async_with_config(request, Some(config), true)
+    };
     let (socket, _) = connected.await.map_err(Box::new)?;
     Ok(Link::WebSocket(Box::new(socket)))
 }

@@ -7,11 +7,11 @@ pub struct Rejections {
     pub unknown_object: u64,
     /// A state not newer than what is known.
     pub stale_state: u64,
-    /// Numbers that are no state of anything, or of an object that is not the sender's.
+    /// Numbers that are no state of anything, or of the wrong kind of object.
     pub impossible_state: u64,
     /// An allocation that is not the receiver's.
     pub wrong_epoch: u64,
-    /// A sender that is not known, or no member of the group it speaks in.
+    /// A sender that is not known, no member of the group it speaks in, or not the owner of what it speaks of.
     pub stranger: u64,
     /// A message its sender has no business sending.
     pub misdirected: u64,

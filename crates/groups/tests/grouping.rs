@@ -454,3 +454,64 @@ fn st_32_no_flapping_under_bounded_jitter() {
     });
     assert_eq!(changes.count(), 0);
 }
+
+/// ST-21: the state in a transfer may have been heard already, by way of the leader, while the transfer was resent. It is taken all the
+/// same. (Found by seed 256 of the group soak: the object was nobody's from then on.)
+#[test]
+fn st_21_a_transfer_that_was_heard_of_before_is_taken() {
+    let mut room = room(config(), 8, |_, _| 2.0);
+    for i in 1..=2 {
+        room.enter(at(i), MachineId(i));
+    }
+    room.run(5.0, step);
+    let key = (0..8)
+        .map(ObjectKey::persistent)
+        .find(|key| room.members[&at(1)].holds(*key))
+        .expect("some");
+    let (now, epoch) = (room.now, room.members[&at(1)].epoch().expect("it works"));
+    let state = room.members[&at(1)].state(now, key).expect("it holds it");
+    // It goes over the border, and what goes to node 2 directly is late.
+    room.shut(at(1), at(2), true);
+    let one = room.members.get_mut(&at(1)).expect("there");
+    one.put(
+        ObjectState {
+            position: state.position.with_x(60.0),
+            ..state
+        },
+        true,
+    );
+    one.finish_step(now);
+    let gone = one.state(now, key).expect("known");
+    room.run(0.01, |_, _| {});
+    room.shut(at(1), at(2), false);
+    assert!(holder(&room, key.id).is_none(), "on its way");
+    room.say(
+        at(1),
+        at(2),
+        Message::NodeUpdate {
+            epoch,
+            states: vec![gone],
+        },
+    );
+    room.say(
+        at(1),
+        at(2),
+        Message::Transfer {
+            epoch,
+            hand_off: false,
+            states: vec![gone],
+        },
+    );
+    assert!(room.members[&at(2)].holds(key));
+    // Twice is once, and an older one is none.
+    room.say(
+        at(1),
+        at(2),
+        Message::Transfer {
+            epoch,
+            hand_off: false,
+            states: vec![gone],
+        },
+    );
+    assert_eq!(holder(&room, key.id), room.members[&at(2)].id());
+}

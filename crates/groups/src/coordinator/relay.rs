@@ -37,7 +37,8 @@ impl Coordinator {
                 }
             };
             if !rightful || !state.is_sane() {
-                self.rejections.impossible_state += 1;
+                self.rejections.stranger += u64::from(!rightful);
+                self.rejections.impossible_state += u64::from(rightful);
                 continue;
             }
             // The group it came from has it already; a client that has just lost its node may have told us instead.

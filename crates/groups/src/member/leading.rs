@@ -244,7 +244,8 @@ impl Member {
         }
         for state in states {
             if state.key.owner() != Some(client) {
-                self.rejections.impossible_state += 1;
+                // It speaks for someone else; perhaps for whoever was at this address before it.
+                self.rejections.stranger += 1;
             } else if let Some(fresh) = self.fresh_avatar(state) {
                 self.accept_avatar(now, fresh, true);
             }

@@ -209,7 +209,7 @@ impl Member {
                 .owner_at(&division, known.state.position)
                 .expect("we are a member");
             if owner != id {
-                known.held = false;
+                (known.held, known.changed) = (false, false);
                 known.awaits = None;
                 known.replica = term
                     .allocation
@@ -395,7 +395,8 @@ impl Member {
         let Some(known) = self.acceptable(state) else {
             return;
         };
-        if known.held || state.version <= known.heard {
+        // The very state that is handed over may have been heard of before, by way of the leader: that does not make it old.
+        if known.held || state.version < known.heard {
             self.rejections.stale_state += 1;
             return;
         }
@@ -406,6 +407,7 @@ impl Member {
             count: state.version.count.wrapping_add(1),
             author: id,
         };
+        known.heard = known.state.version;
         known.changed = true;
     }
 

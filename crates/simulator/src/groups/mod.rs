@@ -11,11 +11,13 @@
 //!             Watch: one holder, nothing unsimulated, no endless preparation, no flapping, avatars everywhere
 //! ```
 
+mod agreement;
 mod draw;
 mod physics;
 mod post;
 mod watch;
 
+pub use agreement::AvatarAgreement;
 pub use draw::{GroupRun, Place, Trouble};
 pub use post::Ends;
 pub use watch::{Findings, Limits, Watch};
