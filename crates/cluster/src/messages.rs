@@ -41,6 +41,8 @@ pub struct Heartbeat {
     pub generation: Generation,
     /// What it simulates.
     pub regions: Vec<RegionPulse>,
+    /// Snapshots of others' regions that it keeps: of which region, of an owner of which term, after which tick.
+    pub keeps: Vec<(RegionId, Term, Tick)>,
     /// How far its clock may be off, as far as it knows.
     pub clock_bound: Option<SimTime>,
 }

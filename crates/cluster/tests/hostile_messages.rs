@@ -79,6 +79,7 @@ fn samples() -> Vec<Vec<u8>> {
             };
             4
         ],
+        keeps: vec![(RegionId(2), Term(1), Tick(9))],
         clock_bound: None,
     }));
     samples

@@ -7,7 +7,7 @@
 //! ```
 //! The rules, in order of importance:
 //!
-//! 1. An owner that is silent or gone is fenced: its region goes to the standby, with the next term. From then on nobody listens to the old one.
+//! 1. An owner that is silent or gone is fenced: its region goes to whoever has its newest snapshot, normally the standby, with the next term. From then on nobody listens to the old one.
 //! 2. Without a living standby the region waits for its owner; if that is gone for good it starts anew, and what it had is lost.
 //! 3. Every region has a standby on another server.
 //! 4. Who was too slow for a region gets none for a while, if there is anybody else.
@@ -15,9 +15,9 @@
 //!    exactly that state.
 
 use crate::messages::{Heartbeat, RegionPulse, RegionState};
-use crate::names::NodeId;
+use crate::names::{NodeId, Term};
 use crate::schema::{Assignment, ClusterView, Role, Seat, WorldSpec};
-use domain::{RegionId, SimTime};
+use domain::{RegionId, SimTime, Tick};
 use std::collections::BTreeMap;
 
 /// When a server counts as dead or too slow.
@@ -55,6 +55,8 @@ struct Server {
     good_until: SimTime,
     leaving: bool,
     pulses: BTreeMap<RegionId, RegionPulse>,
+    /// The snapshots that it keeps: of an owner of which term, after which tick.
+    keeps: BTreeMap<RegionId, (Term, Tick)>,
 }
 
 /// The coordinator's mind.
@@ -131,6 +133,7 @@ impl Planner {
                 good_until: now + grace,
                 leaving: false,
                 pulses: BTreeMap::new(),
+                keeps: BTreeMap::new(),
             });
             let leaving = info.leaving;
             self.servers.insert(info.node, Server { leaving, ..server });
@@ -160,6 +163,10 @@ impl Planner {
                 .regions
                 .iter()
                 .map(|pulse| (pulse.region, *pulse))
+                .collect();
+            let keeps = heartbeat.keeps.iter();
+            server.keeps = keeps
+                .map(|(region, term, tick)| (*region, (*term, *tick)))
                 .collect();
             let ticks = heartbeat.regions.iter().map(|pulse| pulse.tick.0);
             self.newest_tick = ticks.fold(self.newest_tick, u64::max);
@@ -259,22 +266,25 @@ impl Planner {
                 let better = |standby: &NodeId| slow && !self.is_shunned(now, *standby);
                 (Why::Slow, standby.filter(better)?)
             }
-            Some(owner) => match standby {
-                Some(standby) => (Why::Dead, standby),
+            Some(owner) => match self.best_heir(now, region, owner, standby) {
+                Some(heir) => (Why::Dead, heir),
                 // Its lease tells whether it is gone for good.
                 None if self.servers.contains_key(&owner) => return None,
                 None => (Why::Lost, self.least_loaded(now, next, |_| true)?),
             },
         };
         let from = seat.owner;
+        // Who gave it away on purpose still has what it gave, until another standby has something newer.
+        let keeper = from.filter(|from| why == Why::Moved && self.stays(now, *from));
         if let Some(slow) = from.filter(|_| why == Why::Slow) {
             self.shunned.insert(slow, now + self.settings.shun);
         }
         next.seats[region.0 as usize] = Seat {
             owner: Some(to),
             term: seat.term.next(),
-            standby: None,
+            standby: keeper,
             moving: false,
+            handed: why == Why::Moved,
         };
         self.slow_since.remove(&region);
         Some(Verdict {
@@ -283,6 +293,24 @@ impl Planner {
             from,
             to,
         })
+    }
+
+    /// Who takes over: whoever has the newest snapshot, the standby if others have none newer. (A standby that has just been chosen may have nothing yet, or
+    /// something from an earlier time, older than what neighbours have forgotten since.)
+    fn best_heir(
+        &self,
+        now: SimTime,
+        region: RegionId,
+        dead: NodeId,
+        standby: Option<NodeId>,
+    ) -> Option<NodeId> {
+        let kept = |node: &NodeId| self.servers[node].keeps.get(&region).copied();
+        let holders = self.servers.keys().copied();
+        let holders = holders.filter(|node| *node != dead && self.is_alive(now, *node));
+        let best = holders
+            .filter(|node| kept(node).is_some())
+            .max_by_key(|node| (kept(node), standby == Some(*node)));
+        best.or(standby)
     }
 
     fn has_given_away(&self, region: RegionId, seat: Seat) -> bool {

@@ -5,7 +5,7 @@ use crate::messages::{Heartbeat, RegionPulse, RegionState};
 use crate::names::{NodeId, Term};
 use crate::schema::{Assignment, ClusterView, NodeInfo, Role, WorldOptions, WorldSpec};
 use domain::{RegionId, SimTime, Tick};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 const A: NodeId = NodeId(1);
@@ -26,6 +26,8 @@ struct Stage {
     beating: BTreeSet<NodeId>,
     state: RegionState,
     ticks: [u64; 4],
+    /// Which snapshots each server has.
+    keeps: BTreeMap<NodeId, Vec<(RegionId, Term, Tick)>>,
 }
 
 impl Stage {
@@ -44,6 +46,7 @@ impl Stage {
             beating: BTreeSet::new(),
             state: RegionState::Running,
             ticks: [100; 4],
+            keeps: BTreeMap::new(),
         };
         stage.view.world = Some(Arc::new(stage.world.clone()));
         for server in servers {
@@ -94,6 +97,7 @@ impl Stage {
                 sent: self.now,
                 generation: assignment.generation,
                 regions: its.map(pulse).collect(),
+                keeps: self.keeps.get(node).cloned().unwrap_or_default(),
                 clock_bound: None,
             };
             self.planner.handle_heartbeat(self.now, &heartbeat);
@@ -186,6 +190,49 @@ fn a_silent_owner_is_fenced_and_its_standby_takes_over() {
     for seat in &stage.assignment().seats {
         assert!(seat.standby.is_some() && seat.standby != seat.owner);
         assert!(seat.owner != Some(victim) && seat.standby != Some(victim));
+    }
+}
+
+/// The standby has just been chosen and has nothing yet, or something old; whoever has the newest snapshot takes over.
+#[test]
+fn whoever_has_the_newest_snapshot_takes_over() {
+    let mut stage = Stage::new(1, &[A, B, C]);
+    stage.run(3000);
+    let seat = stage.assignment().seats[0];
+    let (owner, standby) = (seat.owner.expect("assigned"), seat.standby.expect("chosen"));
+    let third = [A, B, C]
+        .into_iter()
+        .find(|node| *node != owner && *node != standby);
+    let third = third.expect("there are three");
+    let region = RegionId(0);
+    for (of_standby, of_third, expected) in [
+        (None, Some((seat.term, Tick(60))), third),
+        (
+            Some((seat.term, Tick(30))),
+            Some((seat.term, Tick(60))),
+            third,
+        ),
+        (
+            Some((seat.term, Tick(60))),
+            Some((seat.term, Tick(60))),
+            standby,
+        ),
+        (
+            Some((seat.term, Tick(60))),
+            Some((Term(0), Tick(90))),
+            standby,
+        ),
+        (None, None, standby),
+    ] {
+        let mut stage = Stage::new(1, &[A, B, C]);
+        stage.run(3000);
+        for (node, kept) in [(standby, of_standby), (third, of_third)] {
+            let kept = kept.map(|(term, tick)| (region, term, tick));
+            stage.keeps.insert(node, kept.into_iter().collect());
+        }
+        stage.run(200);
+        stage.beating.remove(&owner);
+        assert_eq!(stage.run(600), [(0, Why::Dead, expected)]);
     }
 }
 

@@ -195,6 +195,7 @@ impl Gateway {
                         sent: node.clock.local(),
                         generation: Generation::default(),
                         regions: Vec::new(),
+                        keeps: Vec::new(),
                         clock_bound: node.clock.bound(),
                     };
                     let bytes = messages::encode(&heartbeat);

@@ -13,6 +13,7 @@ use super::feed::FeedBuilder;
 use super::gauges::SharedGauges;
 use super::insight::InsightBuilder;
 use super::questions;
+use super::standby::{KeptSnapshot, Standby};
 use super::timetable::Timetable;
 use crate::carrier::{Carrier, Datagram, Switchboard};
 use crate::clock::ClusterClock;
@@ -73,6 +74,8 @@ pub struct Shared {
     pub carrier: Arc<dyn Carrier>,
     /// Who gets what comes from it.
     pub switchboard: Switchboard,
+    /// Snapshots that this server keeps.
+    pub standby: Arc<Standby>,
     /// How regions are run.
     pub settings: HostSettings,
     /// Asks for [`Input::Confirmed`].
@@ -658,12 +661,24 @@ impl Host {
         self.given_away = self.moving;
         let bytes = snapshot.to_bytes();
         self.gauges.lock().snapshot_bytes = bytes.len() as u64;
-        let message = FromRegion::Snapshot {
+        let kept = KeptSnapshot {
+            term: self.term,
             tick: snapshot.tick,
             last: self.given_away,
             spawned_before: self.timetable.spawned_before(),
             subscribers: self.known_subscribers(),
             bytes,
+        };
+        if self.given_away {
+            // Its new owner may die before anyone has a snapshot of it.
+            self.shared.standby.keep(self.place, kept.clone());
+        }
+        let message = FromRegion::Snapshot {
+            tick: kept.tick,
+            last: kept.last,
+            spawned_before: kept.spawned_before,
+            subscribers: kept.subscribers,
+            bytes: kept.bytes,
         };
         self.unkept = Some(snapshot.tick);
         self.send(standby.endpoint(), &message);

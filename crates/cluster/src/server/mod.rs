@@ -109,6 +109,7 @@ impl Server {
             clock,
             carrier,
             switchboard,
+            standby: Arc::clone(&standby),
             settings,
             doubt,
         };
@@ -273,7 +274,8 @@ impl Server {
                 let snapshot = RegionSnapshot::from_bytes(&kept.bytes)
                     .map_err(|error| StartError::Snapshot(error.to_string()))?;
                 tracing::info!(%place, term = term.0, tick = %kept.tick, last = kept.last, bodies = snapshot.bodies.bodies.len(), "taking over");
-                if kept.last {
+                let seat = view.assignment.seat(place.region);
+                if kept.last && seat.is_some_and(|seat| seat.handed) {
                     Region::resume(config, snapshot)?
                 } else {
                     Region::restore(config, snapshot)?
