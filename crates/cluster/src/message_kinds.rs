@@ -33,6 +33,7 @@ kinds!(FromRegion {
     1 "Feed" Self::Feed(_),
     2 "Record" Self::Record { .. },
     3 "Answer" Self::Answer { .. },
+    4 "Insight" Self::Insight(_),
 });
 
 kinds!(ToRegion {
@@ -40,6 +41,7 @@ kinds!(ToRegion {
     1 "Subscribe" Self::Subscribe(_),
     2 "Ask" Self::Ask { .. },
     3 "Seen" Self::Seen { .. },
+    4 "Inspect" Self::Inspect { .. },
 });
 
 kinds!(Question {
