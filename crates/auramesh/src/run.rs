@@ -3,7 +3,7 @@
 use crate::args::RunArgs;
 use crate::cluster_process::{block_on, start_logging};
 use crate::coordinator::world_of;
-use crate::local_cluster::{Ground, LocalCluster};
+use crate::local_cluster::{Ground, Links, LocalCluster};
 use crate::output::{print, print_json};
 use crate::progress::Progress;
 use crate::{Status, summary};
@@ -114,7 +114,7 @@ async fn live(args: &RunArgs) -> Result<Live, String> {
     world.min_servers = servers;
     let staging = Staging::new(&scene, world.map.clone(), world.boundary);
     let ground = Ground {
-        net: args.net.clone(),
+        links: Links::of(args.net.as_deref()),
         namespaces: args.namespaces.clone(),
         // What is judged here is physics, on machines that may be too slow for it: nobody is replaced for that.
         planner: PlannerSettings {

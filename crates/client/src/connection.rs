@@ -4,8 +4,8 @@ use crate::link::Link;
 use crate::options::Options;
 use crate::scene::{Event, Scene, SceneError, Traffic};
 use client_protocol::{
-    Answer, Area, Command, Goodbye, Hello, Hit, Injection, Malformed, RegionPlan, SceneChoice,
-    Spawn, StaticPiece, ToClient, ToGateway, VERSION,
+    Answer, Area, Command, EmulatedNetwork, Goodbye, Hello, Hit, Injection, Inspect, Malformed,
+    RegionPlan, SceneChoice, Spawn, StaticPiece, ToClient, ToGateway, VERSION,
 };
 use domain::{BodyId, Shape, SimTime, StaticId};
 use glam::{DVec3, Quat, Vec3};
@@ -82,6 +82,8 @@ pub enum ClientError {
 
 enum Wish {
     Watch(Area),
+    Inspect(Inspect),
+    Anew,
     Command(Command, oneshot::Sender<Answer>),
     /// Bytes as they are: what a hostile client would send.
     Raw(Vec<u8>),
@@ -140,6 +142,7 @@ impl Client {
             welcomed: Some(welcomed),
             answers: BTreeMap::new(),
             next_command: 0,
+            inspect: None,
         };
         tokio::spawn(driver.run(link));
         let client = Self {
@@ -200,6 +203,16 @@ impl Client {
     /// Wants to see another part of the world.
     pub async fn subscribe(&self, area: Area) -> Result<(), ClientError> {
         self.wish(Wish::Watch(area)).await
+    }
+
+    /// Wants to look closely; what comes are [`Event::Inspected`].
+    pub async fn inspect(&self, inspect: Inspect) -> Result<(), ClientError> {
+        self.wish(Wish::Inspect(inspect)).await
+    }
+
+    /// Wants to be told everything anew.
+    pub async fn ask_anew(&self) -> Result<(), ClientError> {
+        self.wish(Wish::Anew).await
     }
 
     /// Sends bytes as they are. For tests of gateways.
@@ -284,6 +297,22 @@ impl Client {
         Ok(StaticId(u32::try_from(id).unwrap_or(u32::MAX)))
     }
 
+    /// Ends all injections; returns how many there were.
+    pub async fn stop_injections(&self) -> Result<u64, ClientError> {
+        self.done(Command::StopInjections).await
+    }
+
+    /// Kills a region server of a demonstration.
+    pub async fn kill_server(&self, name: &str) -> Result<(), ClientError> {
+        let server = name.to_owned();
+        self.done(Command::KillServer { server }).await.map(drop)
+    }
+
+    /// Makes the network between the servers of a demonstration worse or better.
+    pub async fn set_network(&self, network: EmulatedNetwork) -> Result<(), ClientError> {
+        self.done(Command::SetNetwork(network)).await.map(drop)
+    }
+
     /// What does a ray hit first?
     pub async fn ray(
         &self,
@@ -355,6 +384,8 @@ struct Driver {
     welcomed: Option<oneshot::Sender<()>>,
     answers: BTreeMap<u32, oneshot::Sender<Answer>>,
     next_command: u32,
+    /// What it looks at closely.
+    inspect: Option<Inspect>,
 }
 
 /// Would another try end the same way?
@@ -422,6 +453,9 @@ impl Driver {
             rate: self.options.rate,
         });
         link.send(hello.encode()).await?;
+        if let Some(inspect) = self.inspect.clone() {
+            link.send(ToGateway::Inspect(inspect).encode()).await?;
+        }
         let mut pings = 0;
         let mut heard = Instant::now();
         let ping = tokio::time::sleep(Duration::ZERO);
@@ -460,6 +494,11 @@ impl Driver {
                 self.area = area;
                 ToGateway::Watch(area).encode()
             }
+            Wish::Inspect(inspect) => {
+                self.inspect = Some(inspect.clone());
+                ToGateway::Inspect(inspect).encode()
+            }
+            Wish::Anew => ToGateway::Anew.encode(),
             Wish::Raw(bytes) => bytes,
             Wish::Command(command, answer) => {
                 self.next_command += 1;
@@ -480,6 +519,10 @@ impl Driver {
             for event in scene.take_events() {
                 self.tell(event);
             }
+        }
+        if let Some(tap) = &self.options.tap {
+            // Whoever listened may have gone.
+            let _ = tap.send((local, bytes.to_vec()));
         }
         match message {
             ToClient::Welcome(_) => {

@@ -1,10 +1,15 @@
 //! How a client connects.
 
 use client_protocol::Area;
+use domain::SimTime;
 use std::time::Duration;
+use tokio::sync::mpsc::UnboundedSender;
+
+/// Every message as it came, with the time of the client's own clock.
+pub type Tap = UnboundedSender<(SimTime, Vec<u8>)>;
 
 /// How a client connects.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Its secret; empty where none is needed.
     pub token: String,
@@ -24,6 +29,8 @@ pub struct Options {
     pub alternatives: Vec<String>,
     /// The certificate, PEM, of someone whose signature on a gateway's certificate is good, besides the usual authorities.
     pub authority: Option<Vec<u8>>,
+    /// Who gets every message as it comes, after the client itself has understood it (default nobody). For recordings.
+    pub tap: Option<Tap>,
 }
 
 impl Default for Options {
@@ -37,6 +44,7 @@ impl Default for Options {
             reconnect: None,
             alternatives: Vec::new(),
             authority: None,
+            tap: None,
         }
     }
 }

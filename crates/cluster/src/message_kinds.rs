@@ -33,13 +33,15 @@ kinds!(FromRegion {
     1 "Feed" Self::Feed(_),
     2 "Record" Self::Record { .. },
     3 "Answer" Self::Answer { .. },
+    4 "Insight" Self::Insight(_),
 });
 
 kinds!(ToRegion {
     0 "Kept" Self::Kept { .. },
     1 "Subscribe" Self::Subscribe(_),
     2 "Ask" Self::Ask { .. },
-    3 "Seen" Self::Seen { .. },
+    3 "Inspect" Self::Inspect { .. },
+    4 "Seen" Self::Seen { .. },
 });
 
 kinds!(Question {

@@ -10,6 +10,7 @@
 mod cells;
 mod checks;
 mod counters;
+mod demo;
 mod errands;
 mod files;
 mod forms;
@@ -20,17 +21,24 @@ mod link;
 mod listener;
 mod live_world;
 mod orders;
+mod recorder;
+mod replay;
 mod replicas;
 mod roles;
 mod session;
 mod settings;
+mod sights;
 #[cfg(feature = "tls")]
 mod tls;
+mod viewpoint;
 #[cfg(feature = "tls")]
 mod webtransport;
 mod world_change;
 
 pub use counters::{Count, Counters, Kind};
+pub use demo::DemoControls;
+pub use recorder::{RecordedFrame, Recorder, RecorderSettings};
+pub use replay::{ReplayError, ReplayServer};
 pub use replicas::{LONGEST_JOURNEY, News, Replica, Replicas};
 pub use roles::{ClientRole, Guest, Tokens, TokensError};
 pub use settings::{ClientLimits, GatewaySettings, TlsFiles};
@@ -96,6 +104,7 @@ pub struct Gateway {
     keeper: Option<Doorkeeper>,
     #[cfg(feature = "tls")]
     hall: Option<webtransport::Hall>,
+    demo: Option<Arc<dyn DemoControls>>,
 }
 
 impl Gateway {
@@ -127,7 +136,14 @@ impl Gateway {
             keeper,
             #[cfg(feature = "tls")]
             hall,
+            demo: None,
         })
+    }
+
+    /// It serves a demonstration: admins may do these things to it, too.
+    pub fn for_demo(mut self, controls: Arc<dyn DemoControls>) -> Self {
+        self.demo = Some(controls);
+        self
     }
 
     /// Where it listens.
@@ -167,6 +183,7 @@ impl Gateway {
             Arc::clone(&membership),
             correspondent,
             node.id,
+            self.demo,
         );
         let beat = async {
             let view = membership.view();
