@@ -99,7 +99,7 @@ async fn demo(args: &DemoArgs) -> Result<(), String> {
         wishes,
         network: Mutex::default(),
     }));
-    let mut stop = stop_signal(false);
+    let mut stop = stop_signal();
     let mut cluster = LocalCluster::start(world, servers, Ground::of_demo()).await?;
     let url = gateway.url();
     let node = Node::join(

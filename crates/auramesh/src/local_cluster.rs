@@ -22,39 +22,10 @@ use tokio::task::JoinHandle;
 
 const NAME: &str = "local";
 
-/// A server that has died is replaced after so long: first one is to see how the others take over.
-const MOURNING: Duration = Duration::from_secs(3);
-
-/// The network between the servers.
-#[derive(Clone, Debug, Default)]
-pub enum Links {
-    /// The machine's own.
-    #[default]
-    Own,
-    /// As bad as this, for as long as it lasts.
-    Bad(String),
-    /// Good at first; [`LocalCluster::set_network`] makes it worse or better.
-    Adjustable,
-}
-
-impl Links {
-    /// As the command line says.
-    pub fn of(net: Option<&str>) -> Self {
-        net.map_or(Self::Own, |net| Self::Bad(net.to_owned()))
-    }
-}
-
-/// One server process.
-struct ServerProcess {
-    name: String,
-    child: Child,
-    died: Option<Instant>,
-}
-
 /// Where the servers live, and what lies between them.
 #[derive(Clone, Debug, Default)]
 pub struct Ground {
-    /// The network between the servers.
+    /// How bad the network between the servers is made on purpose.
     pub links: Links,
     /// Network namespaces, one per server; without, all share this machine's loopback.
     pub namespaces: Option<Namespaces>,
@@ -89,7 +60,22 @@ impl Namespaces {
     }
 }
 
+/// A demonstration shares its machine with a browser and a user who would rather see a late server than one that is replaced for being late.
+const DEMO_SILENCE_MS: f64 = 1500.0;
+
 impl Ground {
+    /// For a demonstration.
+    pub fn of_demo() -> Self {
+        Self {
+            links: Links::Adjustable,
+            planner: PlannerSettings {
+                silence: SimTime::from_millis(DEMO_SILENCE_MS),
+                ..PlannerSettings::default()
+            },
+            ..Self::default()
+        }
+    }
+
     /// The address of this process.
     fn here(&self) -> SocketAddr {
         let namespaces = self.namespaces.as_ref();
@@ -123,6 +109,35 @@ impl Ground {
     }
 }
 
+/// A server that has died is replaced after so long: first one is to see how the others take over.
+const MOURNING: Duration = Duration::from_secs(3);
+
+/// The network between the servers.
+#[derive(Clone, Debug, Default)]
+pub enum Links {
+    /// The machine's own.
+    #[default]
+    Own,
+    /// As bad as this, for as long as it lasts.
+    Bad(String),
+    /// Good at first; [`LocalCluster::set_network`] makes it worse or better.
+    Adjustable,
+}
+
+impl Links {
+    /// As the command line says.
+    pub fn of(net: Option<&str>) -> Self {
+        net.map_or(Self::Own, |net| Self::Bad(net.to_owned()))
+    }
+}
+
+/// One server process.
+struct ServerProcess {
+    name: String,
+    child: Child,
+    died: Option<Instant>,
+}
+
 /// The cluster.
 pub struct LocalCluster {
     connection: Connection,
@@ -137,23 +152,6 @@ pub struct LocalCluster {
     conditions: Option<String>,
     /// How many were ever started.
     started: u32,
-}
-
-/// A demonstration shares its machine with a browser and a user who would rather see a late server than one that is replaced for being late.
-const DEMO_SILENCE_MS: f64 = 1500.0;
-
-impl Ground {
-    /// Of a demonstration.
-    pub fn of_demo() -> Self {
-        Self {
-            links: Links::Adjustable,
-            planner: PlannerSettings {
-                silence: SimTime::from_millis(DEMO_SILENCE_MS),
-                ..PlannerSettings::default()
-            },
-            ..Self::default()
-        }
-    }
 }
 
 impl LocalCluster {

@@ -384,7 +384,7 @@ struct Driver {
     welcomed: Option<oneshot::Sender<()>>,
     answers: BTreeMap<u32, oneshot::Sender<Answer>>,
     next_command: u32,
-    /// What it wants to look at closely.
+    /// What it looks at closely.
     inspect: Option<Inspect>,
 }
 

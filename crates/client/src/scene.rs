@@ -66,12 +66,12 @@ pub enum Event {
         /// How fast, m/s.
         speed: f32,
     },
-    /// What we look at closely.
-    Inspected(Box<Part>),
     /// The connection is lost and is being made again; what is known stays as it was.
     Lost,
     /// There is a connection again; everything is told anew.
     Reconnected,
+    /// What we look at closely.
+    Inspected(Box<Part>),
     /// An update has come.
     Updated {
         /// The newest frame.

@@ -40,8 +40,8 @@ kinds!(ToRegion {
     0 "Kept" Self::Kept { .. },
     1 "Subscribe" Self::Subscribe(_),
     2 "Ask" Self::Ask { .. },
-    3 "Seen" Self::Seen { .. },
-    4 "Inspect" Self::Inspect { .. },
+    3 "Inspect" Self::Inspect { .. },
+    4 "Seen" Self::Seen { .. },
 });
 
 kinds!(Question {

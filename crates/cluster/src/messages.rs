@@ -154,16 +154,16 @@ pub enum ToRegion {
         /// What.
         question: Question,
     },
+    /// Tell me of these layers (bits of the client protocol) until I say otherwise; none: of nothing any more.
+    Inspect {
+        /// Which.
+        layers: u16,
+    },
     /// A watcher has seen everything up to this tick. From the first of these on the region does not run far ahead of it: whoever judges every tick
     /// must not drown when a machine is too slow for a world.
     Seen {
         /// Of all regions.
         tick: Tick,
-    },
-    /// Tell me of these layers (bits of the client protocol) until I say otherwise; none: of nothing any more.
-    Inspect {
-        /// Which.
-        layers: u16,
     },
 }
 

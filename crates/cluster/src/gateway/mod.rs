@@ -101,10 +101,10 @@ pub struct Gateway {
     listener: TcpListener,
     address: SocketAddr,
     counters: Arc<Counters>,
-    demo: Option<Arc<dyn DemoControls>>,
     keeper: Option<Doorkeeper>,
     #[cfg(feature = "tls")]
     hall: Option<webtransport::Hall>,
+    demo: Option<Arc<dyn DemoControls>>,
 }
 
 impl Gateway {
@@ -133,10 +133,10 @@ impl Gateway {
             listener,
             address,
             counters: Arc::default(),
-            demo: None,
             keeper,
             #[cfg(feature = "tls")]
             hall,
+            demo: None,
         })
     }
 
