@@ -14,6 +14,8 @@ mod gateway;
 mod local_cluster;
 mod output;
 mod progress;
+mod record;
+mod replay;
 mod reproduce;
 mod run;
 mod server;
@@ -36,6 +38,8 @@ fn main() -> ExitCode {
         Subcommand::Coordinator(args) => coordinator::run(args),
         Subcommand::Server(args) => server::run(args),
         Subcommand::Demo(args) => demo::run(&args),
+        Subcommand::Record(args) => record::run(&args),
+        Subcommand::Replay(args) => replay::run(&args),
         Subcommand::Gateway(args) => gateway::run(args),
         Subcommand::Status(args) => status::run(args),
         Subcommand::Check(args) => check::run(&args),

@@ -340,14 +340,14 @@ pub enum ForesightPath {
     Turn,
 }
 
-/// Commit only what is sure (G2). The uncertainty of a replica is how wrong its last forecasts were, scaled to the age of
-/// what it is based on and the time still to go; a hit is sure if it would still be one with both bodies moved apart
-/// by `sigmas` times that.
+/// Commit only what is sure (G2). The uncertainty of a body is how wrong forecasts as far ahead as this one have lately been; a hit is
+/// sure if it would still be one with both bodies moved apart by `sigmas` times that.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
-    /// How many times its usual error a replica may be off (default 1).
+    /// How many times its usual error a body may be off (default 2).
     pub sigmas: f64,
-    /// The margin is never more than this share of the sum of the radii, so that a dead-centre hit always passes (default 0.9).
+    /// For bodies that touch, the margin is never more than this share of the sum of the radii, so that a dead-centre hit always counts
+    /// (default 0.8).
     pub max_share: f64,
     /// Whether contacts that were not committed are held back by the same rule until they are sure or the other station,
     /// which may know better, has spoken.
@@ -357,8 +357,8 @@ pub struct Gate {
 impl Default for Gate {
     fn default() -> Self {
         Self {
-            sigmas: 1.0,
-            max_share: 0.9,
+            sigmas: 2.0,
+            max_share: 0.8,
             contacts: true,
         }
     }

@@ -473,6 +473,7 @@ fn two_and_three_dimensions_agree() {
             let mut world = World::new(&[settings; 2], Net::GOOD, 4);
             for (owner, id, rail) in [(0, 1, 0), (1, 2, 1)] {
                 let rail = match Scenario::Clc.rails()[rail] {
+                    Rail::Weave { .. } => panic!("not here"),
                     Rail::Line { through, velocity } => Rail::Line {
                         through: turn * through,
                         velocity: turn * velocity,

@@ -32,6 +32,10 @@ fn table() {
             Scenario::Clp,
             Scenario::Ccc,
             Scenario::Ccp,
+            Scenario::Wlc,
+            Scenario::Wlp,
+            Scenario::Wwc,
+            Scenario::Wwp,
         ] {
             for (arm, settings) in &arms {
                 let mut counts = [0, 0];

@@ -127,7 +127,11 @@ impl Pair {
         if record.kind == RecordKind::Done && record.index == 0 {
             return Heard::Nothing;
         }
-        let merged = self.merge_commit(us, from, &record, settings.conflict);
+        if record.kind == RecordKind::Notice && self.is_committed_to(&record) {
+            // Both have foretold it: there is nothing to wait for but the commit, whoever's it is by now.
+            self.merge_commit(us, from, &record, settings.conflict);
+            return Heard::Noted;
+        }
         let slot = match record.kind {
             RecordKind::Notice => &mut self.notice,
             RecordKind::Done => &mut self.done,
@@ -137,16 +141,27 @@ impl Pair {
             .as_ref()
             .is_some_and(|told| told.record.index >= record.index)
         {
-            return if merged { Heard::Noted } else { Heard::Nothing };
+            return Heard::Nothing;
         }
         *slot = Some(Told { record, from });
         Heard::Noted
     }
 
-    /// A notice of the same hit was here before our own commit.
+    fn is_committed_to(&self, record: &Record) -> bool {
+        self.commit.is_some_and(|commit| {
+            self.ledger
+                .is_same((commit.index, commit.time), (record.index, record.time))
+        })
+    }
+
+    /// A notice of the same hit may have been here before our own commit.
     pub fn weigh_notice(&mut self, us: StationId, conflict: Conflict) {
-        if let Some(told) = self.notice.clone() {
-            self.merge_commit(us, told.from, &told.record, conflict);
+        if let Some(told) = self.notice.take() {
+            if self.is_committed_to(&told.record) {
+                self.merge_commit(us, told.from, &told.record, conflict);
+            } else {
+                self.notice = Some(told);
+            }
         }
     }
 
@@ -157,28 +172,32 @@ impl Pair {
         from: StationId,
         record: &Record,
         conflict: Conflict,
-    ) -> bool {
-        let Some(commit) = &mut self.commit else {
-            return false;
+    ) {
+        let (Some(commit), Some(velocities)) = (&mut self.commit, record.velocities) else {
+            return;
         };
-        let same = self
-            .ledger
-            .is_same((commit.index, commit.time), (record.index, record.time));
-        let Some(velocities) = record.velocities else {
-            return false;
-        };
-        if !same
-            || commit.author != us
-            || !prevails(conflict, (from, record.score), (us, commit.score))
-        {
-            return false;
+        if commit.author != us || !prevails(conflict, (from, record.score), (us, commit.score)) {
+            return;
         }
         commit.velocities = velocities;
         commit.score = record.score;
         commit.author = from;
         // The lock's end stays where it is, whatever the other says.
         commit.time = record.time.min(commit.deadline);
-        true
+    }
+
+    /// Our commit to the hit the other tells of, if its trajectories are the ones that count.
+    pub fn own_commit(
+        &self,
+        us: StationId,
+        from: StationId,
+        record: &Record,
+        conflict: Conflict,
+    ) -> Option<Commit> {
+        let commit = self.commit.filter(|_| self.is_committed_to(record))?;
+        let theirs = record.velocities.is_some()
+            && prevails(conflict, (from, record.score), (us, commit.score));
+        (commit.author == us && !theirs).then_some(commit)
     }
 
     /// A hit of ours that the other has computed as well.

@@ -8,7 +8,7 @@ use glam::{DQuat, DVec3};
 /// Turns slower than this, in radians per second, are straight lines.
 const STRAIGHT_BELOW: f64 = 1e-9;
 /// An acceleration is a turn if no more than this share of it points along the path.
-const SIDEWAYS: f64 = 0.3;
+const SIDEWAYS: f64 = 0.2;
 
 /// A state and how it goes on from there, in both directions of time.
 #[derive(Clone, Copy, Debug, PartialEq)]

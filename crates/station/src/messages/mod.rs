@@ -23,7 +23,9 @@ mod record;
 mod small;
 mod update;
 
-pub use datagram::{Datagram, Header, MAX_DATAGRAM_BYTES, MAX_MESSAGES, Refusal, VERSION};
+pub use datagram::{
+    Datagram, Header, MAX_DATAGRAM_BYTES, MAX_MESSAGES, Refusal, VERSION, seal_bytes,
+};
 pub use key::{DIGEST_BYTES, LinkKey};
 pub use record::{MAX_EARLIER, Record, RecordKind};
 pub use small::{ClockAnswer, ClockAsk, Report, Vote, VoteKind};

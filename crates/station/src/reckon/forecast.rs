@@ -64,6 +64,11 @@ impl Forecasts {
         self.courses.clear();
     }
 
+    /// Whether no forecast has been put to the test yet.
+    pub fn knows_nothing(&self) -> bool {
+        self.lessons.iter().all(|lesson| lesson.weight == 0.0)
+    }
+
     /// How wrong a forecast this far ahead usually is; never less than one less far ahead.
     pub fn error(&self, ahead_secs: f64) -> f64 {
         let ahead = (ahead_secs / STEP_SECS).max(0.0);

@@ -12,8 +12,8 @@ use glam::DVec3;
 
 /// As many samples as second order needs.
 const DEPTH: usize = 3;
-/// A turn at constant speed: the speeds of its two legs differ by no more than this share.
-const SAME_SPEED: f64 = 0.2;
+/// A turn at constant speed: what it gains or loses in speed is no more than this share of what it turns.
+const SIDEWAYS: f64 = 0.2;
 
 /// One sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,6 +130,9 @@ impl History {
     fn fit(&self, settings: &ReckoningSettings) -> Course {
         match self.samples[..] {
             [one, two, three] => through_three(&one, &two, &three, settings),
+            [before, newest] if settings.curve == Curve::Turn && before.velocity.is_some() => {
+                through_two(&before, &newest, settings)
+            }
             [.., before, newest] => {
                 Course::straight(newest.time, newest.position, leg(&before, &newest))
             }
@@ -181,6 +184,30 @@ fn through_three(
     }
 }
 
+/// Where it was going at the first sample, and where it was at the second: enough for a turn, too.
+fn through_two(one: &Sample, two: &Sample, settings: &ReckoningSettings) -> Course {
+    let (start, chord) = (one.velocity.unwrap_or_default(), leg(one, two));
+    let secs = two.time.since(one.time).as_secs();
+    // The chord points where the path points half-way through its time.
+    let angle = start.angle_between(chord);
+    let straight = Course::straight(two.time, two.position, chord);
+    let turning = 2.0 * angle >= settings.min_turn_deg.to_radians()
+        && 2.0 * angle <= settings.max_turn_deg.to_radians();
+    if !turning {
+        return straight;
+    }
+    let Some(axis) = start.cross(chord).try_normalize() else {
+        return straight;
+    };
+    let velocity = crate::geometry::turned(start, axis, 2.0 * angle);
+    Course::turn(
+        two.time,
+        two.position,
+        velocity,
+        axis * (2.0 * angle / secs),
+    )
+}
+
 fn second_order(one: &Sample, two: &Sample, three: &Sample, before: DVec3, last: DVec3) -> Course {
     let acceleration = (last - before) * (2.0 / three.time.since(one.time).as_secs());
     let state = State {
@@ -212,7 +239,8 @@ fn turn(
         three.time.since(two.time).as_secs(),
     );
     let (early, late) = (speed(before, early_secs), speed(last, late_secs));
-    if (early - late).abs() > SAME_SPEED * early.max(late) || !late.is_finite() {
+    let along = (late - early) / (0.5 * (early_secs + late_secs));
+    if along.abs() > SIDEWAYS * rate * late || !late.is_finite() {
         return None;
     }
     let heading = crate::geometry::turned(last.try_normalize()?, axis, 0.5 * rate * late_secs);
@@ -310,6 +338,24 @@ mod tests {
         };
         assert!(error(Curve::Turn) < 1e-9);
         assert!(error(Curve::Adaptive) > 10.0, "{}", error(Curve::Adaptive));
+    }
+
+    #[test]
+    fn two_samples_are_enough_for_a_turn_if_the_first_has_a_velocity() {
+        let mut past = History::default();
+        let start = Sample {
+            velocity: Some(DVec3::Y * 500.0),
+            acceleration: Some(DVec3::X * -3125.0),
+            ..sample(0, circle(0))
+        };
+        past.insert(start, HistoryReset::BySegment);
+        past.insert(sample(60, circle(60)), HistoryReset::BySegment);
+        let settings = ReckoningSettings {
+            curve: Curve::Turn,
+            ..ReckoningSettings::default()
+        };
+        let course = past.course(&settings).expect("samples");
+        assert!((course.at(ms(200)).position - circle(200)).length() < 1e-9);
     }
 
     // ML-9: whatever the order of arrival, the history is the same, and old samples never displace newer ones.

@@ -7,6 +7,7 @@ mod kalman;
 mod replica;
 mod sender;
 
+pub(crate) use forecast::Forecasts;
 pub(crate) use history::{History, Sample};
 pub(crate) use replica::Replica;
 pub(crate) use sender::{Sender, Subject, Surroundings};

@@ -21,6 +21,8 @@ struct Correction {
     segment: Option<u8>,
 }
 
+/// Before any forecast was put to the test, a body may stray by this share of its way.
+const UNKNOWN_SHARE: f64 = 0.1;
 /// A new stretch that began this long before a hit, or later, began with that hit.
 const SAME_BOUNCE: SimTime = SimTime(100_000_000);
 
@@ -106,8 +108,11 @@ impl Replica {
                 ),
                 false => course,
             };
-            let basis = self.history.newest().map_or(now, |newest| newest.time);
-            self.forecasts.remember(basis, course);
+            // Courses through too few samples are known to be bad; nothing is learned from that.
+            if self.history.len() > 2 || sample.velocity.is_some() {
+                let basis = self.history.newest().map_or(now, |newest| newest.time);
+                self.forecasts.remember(basis, course);
+            }
             self.follow(now, course, settings);
         }
         true
@@ -254,9 +259,11 @@ impl Replica {
             .newest()
             .map_or(self.net.from(), |newest| newest.time);
         let age = signed_secs(now, basis).max(0.0) + ahead;
-        let unknown = match self.is_guess() {
-            true => self.shown.velocity.length() * age,
-            false => 0.0,
+        let way = self.shown.velocity.length() * age;
+        let unknown = match (self.is_guess(), self.forecasts.knows_nothing()) {
+            (true, _) => way,
+            (false, true) => UNKNOWN_SHARE * way,
+            (false, false) => 0.0,
         };
         0.5 * settings.threshold + self.forecasts.error(age).max(unknown)
     }

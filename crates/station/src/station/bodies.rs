@@ -3,8 +3,8 @@
 use crate::body::{Ball, Command, Role, State};
 use crate::geometry::{Bouncer, Course};
 use crate::ids::PairId;
-use crate::reckon::{Replica, Sender};
-use crate::settings::{ForesightPath, LockedInput};
+use crate::reckon::{Forecasts, Replica, Sender};
+use crate::settings::{ForesightPath, LockedInput, ReckoningSettings};
 use domain::SimTime;
 use glam::DVec3;
 
@@ -19,6 +19,8 @@ pub(super) struct Master {
     /// The number of the present stretch of free motion.
     pub segment: u8,
     pub sender: Sender,
+    /// How well its player's motion could be foretold so far.
+    pub forecasts: Forecasts,
 }
 
 #[derive(Clone, Debug)]
@@ -98,6 +100,20 @@ impl Master {
             self.waiting = Some(command);
         }
         buffered
+    }
+
+    /// A frame of free motion is over: was it as foretold?
+    pub fn look_back(&mut self, now: SimTime, path: ForesightPath) {
+        self.forecasts.learn(now, self.state.position);
+        self.forecasts
+            .remember(now, Course::of(path, now, self.state));
+    }
+
+    /// Bounced: a new stretch begins.
+    pub fn bounce(&mut self, settings: &ReckoningSettings, shared: bool) {
+        self.segment = self.segment.wrapping_add(1);
+        self.sender.handle_bounce(settings, shared);
+        self.forecasts.restart();
     }
 
     /// The coming frame's motion of a free master.

@@ -98,11 +98,13 @@ impl Station {
         needed.max().unwrap_or(max).min(max)
     }
 
-    /// How far off the pair's replica may be at the time of the touch.
+    /// How far off the pair's bodies may be at the time of the touch.
     fn doubt(&self, now: SimTime, id: PairId, secs: f64) -> f64 {
         let doubt = |body: &Body| match &body.kind {
             Kind::Replica(replica) => replica.uncertainty(now, secs, &self.settings.reckoning),
-            _ => 0.0,
+            // We know where it is, not what its player will do next.
+            Kind::Master(master) => master.forecasts.error(secs),
+            Kind::Global(_) => 0.0,
         };
         self.both(id)
             .map_or(f64::INFINITY, |bodies| bodies.into_iter().map(doubt).sum())
@@ -116,9 +118,14 @@ impl Station {
         let reach = one.ball.radius + other.ball.radius;
         let courses = [one, other].map(|body| body.course(self.settings.foresight.path, now));
         // The deeper the hit would become, the surer it is; but the farther ahead that is, the less is known.
-        let margin = |secs| (gate.sigmas * self.doubt(now, id, secs)).min(gate.max_share * reach);
+        let margin = |secs| gate.sigmas * self.doubt(now, id, secs);
         let ahead = (secs, secs + DEPTH_SECS);
-        closest([&courses[0], &courses[1]], now, ahead, margin) <= reach
+        if closest([&courses[0], &courses[1]], now, ahead, margin) <= reach {
+            return true;
+        }
+        // What is only foreseen can wait until more is known; what is deep inside the other now cannot.
+        let apart = one.state().position.distance(other.state().position);
+        secs == 0.0 && apart + margin(0.0).min(gate.max_share * reach) <= reach
     }
 
     /// How sure we are of this hit, 255 = we know.

@@ -191,7 +191,12 @@ impl Station {
         self.both(id).map_or(f64::INFINITY, |[one, other]| {
             let (a, b) = (one.state(), other.state());
             let reach = one.ball.radius + other.ball.radius;
-            time_to_contact(a.position - b.position, a.velocity - b.velocity, reach)
+            let offset = a.position - b.position;
+            // "The remaining time to a collision": what collides already has none remaining (D3).
+            match offset.length() <= reach {
+                true => f64::INFINITY,
+                false => time_to_contact(offset, a.velocity - b.velocity, reach),
+            }
         })
     }
 

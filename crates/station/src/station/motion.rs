@@ -13,6 +13,7 @@ impl Station {
     /// Masters and the game's own bodies, walls included (ML-33).
     pub(super) fn move_masters(&mut self, now: SimTime) {
         let (secs, arena, settings) = (self.frame_secs, self.arena, self.settings.reckoning);
+        let foresight = self.settings.foresight;
         for body in self.bodies.values_mut() {
             let hold = body.hold;
             match &mut body.kind {
@@ -30,8 +31,10 @@ impl Station {
                         if let Some(arena) = &arena
                             && rebound(arena, &body.ball, &mut master.state)
                         {
-                            master.segment = master.segment.wrapping_add(1);
-                            master.sender.handle_bounce(&settings, false);
+                            master.bounce(&settings, false);
+                        }
+                        if foresight.gate.is_some() {
+                            master.look_back(now, foresight.path);
                         }
                     }
                 },
@@ -107,8 +110,7 @@ impl Station {
         match &mut body.kind {
             Kind::Master(master) => {
                 master.state = State::moving(position, velocity);
-                master.segment = master.segment.wrapping_add(1);
-                master.sender.handle_bounce(&settings, shared);
+                master.bounce(&settings, shared);
             }
             Kind::Replica(replica) => replica.bounce(now, now, position, velocity, &settings),
             Kind::Global(state) => *state = State::moving(position, velocity),

@@ -120,17 +120,24 @@ impl Station {
             self.count_only(now, record, from);
             return;
         }
-        self.play(
-            now,
-            Due {
-                pair: record.pair,
-                cause,
-                time: record.time,
-                velocities: record.velocities,
-                author: from,
-                score: record.score,
-            },
-        );
+        let conflict = self.settings.agreement.conflict;
+        let own = self
+            .pairs
+            .get(&record.pair)
+            .and_then(|pair| pair.own_commit(self.id, from, record, conflict));
+        let (velocities, author, score) = match own {
+            Some(commit) => (Some(commit.velocities), self.id, commit.score),
+            None => (record.velocities, from, record.score),
+        };
+        let due = Due {
+            pair: record.pair,
+            cause,
+            time: record.time,
+            velocities,
+            author,
+            score,
+        };
+        self.play(now, due);
     }
 
     /// Contacts nobody foresaw, or not soon enough.
@@ -270,8 +277,7 @@ impl Station {
         match &mut body.kind {
             Kind::Master(master) => {
                 master.state = State::moving(position, velocity);
-                master.segment = master.segment.wrapping_add(1);
-                master.sender.handle_bounce(&settings, true);
+                master.bounce(&settings, true);
             }
             Kind::Replica(replica) => {
                 replica.bounce(now, due.time, position, velocity, &settings);
@@ -356,8 +362,7 @@ impl Station {
             match &mut body.kind {
                 Kind::Master(master) => {
                     master.state.velocity += new - old;
-                    master.segment = master.segment.wrapping_add(1);
-                    master.sender.handle_bounce(&settings, true);
+                    master.bounce(&settings, true);
                 }
                 Kind::Replica(replica) => replica.amend(now, new - old),
                 Kind::Global(_) => {}

@@ -53,6 +53,11 @@ pub enum Rail {
         through: DVec3,
         velocity: DVec3,
     },
+    /// Up, and sideways as a cosine: a curvature that changes all the time, and that no predictor here has a model of.
+    Weave {
+        through: DVec3,
+        side: f64,
+    },
     /// Reaches `through` moving along `velocity` at the meeting time, turning about `axis` (radians per second).
     Circle {
         through: DVec3,
@@ -65,6 +70,16 @@ impl Rail {
     pub fn at(&self, secs_to_meeting: f64) -> State {
         let secs = -secs_to_meeting;
         match *self {
+            Self::Weave { through, side } => {
+                let (sway, speed) = (80.0, 500.0);
+                let rate = speed / sway;
+                let (sin, cos) = (rate * secs).sin_cos();
+                State {
+                    position: through + DVec3::new(-side * sway * (1.0 - cos), speed * secs, 0.0),
+                    velocity: DVec3::new(-side * speed * sin, speed, 0.0),
+                    acceleration: DVec3::new(-side * speed * rate * cos, 0.0, 0.0),
+                }
+            }
             Self::Line { through, velocity } => State::moving(through + velocity * secs, velocity),
             Self::Circle {
                 through,
@@ -93,6 +108,8 @@ pub struct World {
     /// Stations that no longer run.
     pub dead: Vec<StationId>,
     keep_sent: bool,
+    /// Stations with clocks of their own.
+    pub clocks: BTreeMap<StationId, reckoning::motion::InjectedClock>,
 }
 
 impl World {
@@ -121,6 +138,7 @@ impl World {
             hit: BTreeMap::new(),
             dead: Vec::new(),
             keep_sent: false,
+            clocks: BTreeMap::new(),
         }
     }
 
@@ -160,8 +178,10 @@ impl World {
             if self.dead.contains(&to) {
                 continue;
             }
+            let local = self.local(to, at);
             let station = self.stations.get_mut(&to).expect("a station");
-            let _ = station.handle_datagram(at, from, &bytes);
+            let _ = station.handle_datagram(local, from, &bytes);
+            self.drain(to, at);
         }
         let secs = self.meeting.as_secs() - self.now.as_secs();
         let rails: Vec<(BodyId, StationId, Rail)> = self
@@ -186,8 +206,19 @@ impl World {
     }
 
     fn frame_of(&mut self, id: StationId) {
+        let local = self.local(id, self.now);
         let station = self.stations.get_mut(&id).expect("a station");
-        station.handle_frame(self.now);
+        station.handle_frame(local);
+        self.drain(id, self.now);
+    }
+
+    /// What this station's own clock shows.
+    fn local(&self, id: StationId, now: SimTime) -> SimTime {
+        self.clocks.get(&id).map_or(now, |clock| clock.read(now))
+    }
+
+    fn drain(&mut self, id: StationId, now: SimTime) {
+        let station = self.stations.get_mut(&id).expect("a station");
         let mut out = Vec::new();
         while let Some(transmit) = station.poll_transmit() {
             out.push(transmit);
@@ -204,13 +235,13 @@ impl World {
         }
         for transmit in out {
             if self.keep_sent {
-                self.sent.push((self.now, id, transmit.clone()));
+                self.sent.push((now, id, transmit.clone()));
             }
-            self.send(id, transmit);
+            self.send(now, id, transmit);
         }
     }
 
-    fn send(&mut self, from: StationId, Transmit { to, bytes, .. }: Transmit) {
+    fn send(&mut self, now: SimTime, from: StationId, Transmit { to, bytes, .. }: Transmit) {
         let net = self.links.get(&(from, to)).copied().unwrap_or(self.net);
         let copies = 1 + u32::from(self.rng.random::<f64>() < net.duplicate);
         for _ in 0..copies {
@@ -222,7 +253,7 @@ impl World {
             let delay = SimTime::from_secs(net.latency.as_secs() * spread);
             self.seq += 1;
             self.air
-                .insert((self.now + delay, self.seq), (from, to, bytes.clone()));
+                .insert((now + delay, self.seq), (from, to, bytes.clone()));
         }
     }
 
@@ -264,6 +295,10 @@ pub enum Scenario {
     Clp,
     Ccc,
     Ccp,
+    Wlc,
+    Wlp,
+    Wwc,
+    Wwp,
 }
 
 impl Scenario {
@@ -275,7 +310,15 @@ impl Scenario {
         };
         let line = |through: DVec3, velocity: DVec3| Rail::Line { through, velocity };
         let up = DVec3::Y * 250.0;
+        let weave = |x: f64, side: f64| Rail::Weave {
+            through: DVec3::X * x,
+            side,
+        };
         match self {
+            Self::Wlc => [weave(0.0, 1.0), line(DVec3::ZERO, up)],
+            Self::Wlp => [weave(0.0, 1.0), line(DVec3::X * 30.0, up)],
+            Self::Wwc => [weave(0.0, 1.0), weave(0.0, -1.0)],
+            Self::Wwp => [weave(0.0, 1.0), weave(30.0, -1.0)],
             Self::Llc => [
                 line(DVec3::ZERO, DVec3::X * 250.0),
                 line(DVec3::ZERO, DVec3::X * -250.0),
