@@ -41,7 +41,8 @@ pub struct Settings {
     pub sweeps: u32,
     /// When bodies are frozen; `None`: never (default).
     pub freezing: Option<Freezing>,
-    /// Do contacts change anything? Without (for measurements of detection alone) bodies pass through each other.
+    /// Do bodies that touch each other notice? Without (for measurements of detection alone) they pass through each other; scenery
+    /// stops them all the same.
     pub responds: bool,
 }
 
@@ -67,7 +68,9 @@ pub struct Stats {
     pub compared: u64,
     /// Pairs given to the narrow phase.
     pub pairs: u64,
-    /// Of these: pairs of two moving bodies that touch.
+    /// Of these: pairs of two moving bodies.
+    pub moving_pairs: u64,
+    /// Of these: pairs that touch.
     pub collisions: u64,
     /// Points of contact, scenery included.
     pub contacts: u64,
@@ -297,7 +300,12 @@ impl Space {
             &self.origins,
             &mut self.pairs,
         );
+        let moving = self.pairs.iter();
+        let moving = moving
+            .filter(|pair| !self.is_static[pair.b as usize])
+            .count();
         self.stats = Stats {
+            moving_pairs: moving as u64,
             compared: counts.compared,
             pairs: self.pairs.len() as u64,
             leaves: self.tree.len() as u64,
@@ -396,7 +404,9 @@ impl Space {
         self.iteration += 1;
         self.changed.clear();
         if !self.settings.responds {
-            return;
+            let is_static = &self.is_static;
+            self.contacts
+                .retain(|contact| is_static[contact.b as usize]);
         }
         let who = Participants {
             forms: &self.forms,

@@ -96,6 +96,8 @@ pub struct Tree {
     sparse: Vec<u32>,
     static_insertions: u64,
     scratch: Vec<u32>,
+    /// Per body: the lowest vertex that held it whole when it was last sorted. Most that move stay below it.
+    anchors: Vec<u32>,
 }
 
 impl Tree {
@@ -123,6 +125,7 @@ impl Tree {
             sparse: Vec::new(),
             static_insertions: 0,
             scratch: Vec::new(),
+            anchors: Vec::new(),
         };
         tree.lay_out(0, plan);
         Ok(tree)
@@ -358,8 +361,28 @@ impl Tree {
         } else {
             0
         };
+        self.reach_from(start, aabb, rooms, remotes);
+    }
+
+    /// Walks down from a vertex whose cell holds the whole box; the answer is the lowest such vertex.
+    #[inline]
+    fn reach_from(
+        &self,
+        start: u32,
+        aabb: &Aabb,
+        rooms: &mut Rooms,
+        remotes: &mut SmallVec<[u32; 4]>,
+    ) -> u32 {
+        let mut anchor = start;
+        while let Vertex::Inner { axis, at, left } = self.nodes[anchor as usize].vertex {
+            let (low, high) = (aabb.min[axis as usize] < at, aabb.max[axis as usize] >= at);
+            if low && high {
+                break;
+            }
+            anchor = left + u32::from(high);
+        }
         let mut stack: SmallVec<[u32; 64]> = SmallVec::new();
-        stack.push(start);
+        stack.push(anchor);
         while let Some(node) = stack.pop() {
             match self.nodes[node as usize].vertex {
                 Vertex::Remote(owner) => {
@@ -378,6 +401,21 @@ impl Tree {
                 }
                 Vertex::Free => unreachable!("a free vertex has no parent"),
             }
+        }
+        anchor
+    }
+
+    /// Where to begin the walk for a body that was sorted before. Vertices come, go and are used again; any that is in use and holds the
+    /// whole box will do.
+    #[inline]
+    fn start_for(&self, body: u32, aabb: &Aabb) -> u32 {
+        let anchor = self.anchors.get(body as usize).copied().unwrap_or(0);
+        let node = &self.nodes[anchor as usize];
+        let in_use = matches!(node.vertex, Vertex::Inner { .. } | Vertex::Leaf(_));
+        if in_use && node.cell.contains(aabb) {
+            anchor
+        } else {
+            0
         }
     }
 
@@ -437,7 +475,12 @@ impl Tree {
 
     fn move_rooms(&mut self, body: u32, aabb: &Aabb, rooms: &mut Rooms) {
         let (mut now, mut remotes) = (Rooms::new(), SmallVec::new());
-        self.reach(aabb, &mut now, &mut remotes);
+        let start = self.start_for(body, aabb);
+        let anchor = self.reach_from(start, aabb, &mut now, &mut remotes);
+        if self.anchors.len() <= body as usize {
+            self.anchors.resize(body as usize + 1, 0);
+        }
+        self.anchors[body as usize] = anchor;
         if now == *rooms {
             return;
         }

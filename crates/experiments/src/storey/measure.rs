@@ -1,4 +1,7 @@
 //! One cell of a table: a group runs, its members' CPU times are taken.
+//!
+//! Members of a group run in turn in one thread, and each would find its memory pushed out of the caches by the others, which on a machine
+//! of its own does not happen. So the run is recorded, and each member then does its part again alone, from the same parcels, to the same bits.
 
 use super::Scale;
 use super::gas::{COVERAGE, Gas};
@@ -6,6 +9,7 @@ use crate::result::ExperimentError;
 use crate::seeds;
 use boundary::Policy;
 use boundary::replicate::MemberMode;
+use domain::RegionId;
 use serde::Serialize;
 use simulator::SimOptions;
 use simulator::network::NetworkConditions;
@@ -123,7 +127,9 @@ fn measure_once(cell: &Cell, scale: &Scale, seed: u64) -> Result<Loop, Experimen
         },
         ..SimOptions::default()
     };
-    let mut run = GroupRun::new(&gas.scene(), &options)?;
+    let scene = gas.scene();
+    let mut run = GroupRun::new(&scene, &options)?;
+    run.record();
     run.run_until(scale.warm_up);
     let bytes_before = run.bytes();
     let (mut collisions, mut pairs, mut copies) = (0, 0, 0);
@@ -132,7 +138,7 @@ fn measure_once(cell: &Cell, scale: &Scale, seed: u64) -> Result<Loop, Experimen
         for member in run.members() {
             let stats = member.space().stats();
             collisions += stats.collisions;
-            pairs += stats.pairs;
+            pairs += stats.moving_pairs;
             copies += member.space().len() as u64;
         }
     }

@@ -1,16 +1,24 @@
 //! One simulated machine: a member, its channels, its inbox, its CPU time.
 
 use crate::network::{Channel, ChannelConfig};
-use boundary::replicate::{Member, MemberEvent};
+use boundary::replicate::{Member, MemberEvent, SubSpaces};
 use cpu_time::ThreadTime;
-use domain::{RegionId, SimTime, Tick};
+use domain::{Body, BodyId, RegionId, SimTime, Tick};
+use scenes::Action;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use wire::replicate::{decode, encode};
 
 /// The first byte of a datagram says what follows.
 const LOSSY: u8 = 0;
 const CHANNEL: u8 = 1;
+
+/// What the scene asks for at a tick; every member hears it at the same one.
+pub(super) enum Wish {
+    Spawn(Box<Body>),
+    Act(BodyId, Action),
+}
 
 pub(super) struct Node {
     pub member: Member,
@@ -32,6 +40,21 @@ pub(super) struct Node {
     pub unreadable: u64,
     config: ChannelConfig,
     clock_cost: Duration,
+    /// What has happened to it, if it is to be replayed.
+    pub log: Option<Vec<Happened>>,
+}
+
+/// Something that happened to a member.
+#[derive(Clone, Debug)]
+pub(super) enum Happened {
+    /// It heard the wish of this number.
+    Wish(usize),
+    /// It read these payloads.
+    Mail(Vec<Vec<u8>>),
+    /// It did an iteration.
+    Step,
+    /// The world was divided anew.
+    Divided(u32, Arc<SubSpaces>),
 }
 
 /// What reading the clock costs: a member's tick may take a few microseconds, and the clock is a call into the kernel.
@@ -56,6 +79,7 @@ impl Node {
             unreadable: 0,
             config,
             clock_cost: clock_cost(),
+            log: None,
         }
     }
 
@@ -96,6 +120,64 @@ impl Node {
     pub fn end_tick(&mut self) {
         let spent = std::mem::take(&mut self.spent);
         self.ticks_ms.push(spent.as_secs_f32() * 1e3);
+    }
+
+    pub fn note(&mut self, happened: impl FnOnce(&Self) -> Happened) {
+        if self.log.is_some() {
+            let happened = happened(self);
+            self.log.get_or_insert_default().push(happened);
+        }
+    }
+
+    /// Does again, alone, what a node has done; the milliseconds of its ticks.
+    pub fn replay(mut self, log: &[Happened], wishes: &[(u64, Wish)]) -> Vec<f32> {
+        let mut entries = log.iter().peekable();
+        while let Some(entry) = entries.next() {
+            match entry {
+                Happened::Wish(index) => self.hear(&wishes[*index].1),
+                Happened::Mail(payloads) => {
+                    self.inbox.clone_from(payloads);
+                    let steps = entries
+                        .next_if(|next| matches!(next, Happened::Step))
+                        .is_some();
+                    self.work(|node| node.turn(steps));
+                    if steps {
+                        self.end_tick();
+                    }
+                }
+                Happened::Step => {
+                    self.work(|node| node.turn(true));
+                    self.end_tick();
+                }
+                Happened::Divided(allocation, spaces) => {
+                    let spaces = spaces.clone();
+                    self.work(|node| node.member.divide(*allocation, spaces))
+                        .expect("it could be divided before");
+                }
+            }
+            self.outbox.clear();
+        }
+        self.ticks_ms
+    }
+
+    fn turn(&mut self, steps: bool) {
+        self.read();
+        if steps {
+            self.step();
+        }
+        self.write();
+    }
+
+    pub fn hear(&mut self, wish: &Wish) {
+        match wish {
+            Wish::Spawn(body) => self.member.place(body).expect("the scene was checked"),
+            Wish::Act(body, Action::Impulse(impulse)) => {
+                self.member.apply_impulse(*body, *impulse);
+            }
+            Wish::Act(body, Action::Velocity(velocity)) => {
+                self.member.set_velocity(*body, *velocity);
+            }
+        }
     }
 
     pub fn read(&mut self) {

@@ -1,6 +1,6 @@
 //! The run: whatever is due next happens next.
 
-use super::node::Node;
+use super::node::{Happened, Node, Wish};
 use super::options::Cuts;
 use super::setup;
 use super::watch::Watch;
@@ -8,18 +8,13 @@ use crate::network::Network;
 use crate::options::SimOptions;
 use crate::outcome::{CpuPerTick, Outcome};
 use crate::simulation::SimError;
-use boundary::replicate::{Member, MemberCounts};
-use domain::{Body, BodyId, Bounds, Motion, RegionId, RegionMap, SimTime, Tick, TickLength};
-use scenes::{Action, Scene};
+use boundary::replicate::{Member, MemberCounts, SubSpaces};
+use domain::{BodyId, Bounds, Motion, RegionId, RegionMap, SimTime, Tick, TickLength};
+use scenes::Scene;
+use std::sync::Arc;
 
 /// Nothing has come for so long: the network is broken for good.
 const LONGEST_WAIT_SECS: f64 = 120.0;
-
-/// What the scene asks for at a tick; every member hears it at the same one.
-enum Wish {
-    Spawn(Box<Body>),
-    Act(BodyId, Action),
-}
 
 /// A group and its run.
 pub struct GroupRun {
@@ -34,6 +29,7 @@ pub struct GroupRun {
     world: Bounds,
     cuts: Cuts,
     allocation: u32,
+    first_spaces: Arc<SubSpaces>,
 }
 
 impl GroupRun {
@@ -77,6 +73,7 @@ impl GroupRun {
             world,
             cuts,
             allocation: 0,
+            first_spaces: spaces,
         })
     }
 
@@ -117,6 +114,27 @@ impl GroupRun {
                 None => break,
             }
         }
+    }
+
+    /// From now on everything that happens to members is recorded for [`replay`](Self::replay). Call it before the first tick.
+    pub fn record(&mut self) {
+        for node in &mut self.nodes {
+            node.log = Some(Vec::new());
+        }
+    }
+
+    /// Lets a member do alone, from the recorded parcels, what it did in the group; the milliseconds of CPU time of each of its ticks. So
+    /// its memory is in the caches as on a machine of its own.
+    pub fn replay(
+        &self,
+        scene: &Scene,
+        options: &SimOptions,
+        member: RegionId,
+    ) -> Result<Vec<f32>, SimError> {
+        let seed = options.seed.unwrap_or(scene.seed);
+        let node = setup::node(scene, options, &self.first_spaces, seed, member.0)?;
+        let log = self.nodes[member.0 as usize].log.as_deref();
+        Ok(node.replay(log.unwrap_or_default(), &self.wishes))
     }
 
     /// One of the members.
@@ -188,6 +206,7 @@ impl GroupRun {
             let spawned = self.hear_wishes(index, due);
             let watched = self.watch.is_some();
             let node = &mut self.nodes[index];
+            node.note(|node| Happened::Mail(node.inbox.clone()));
             stepped = node.work(|node| {
                 node.read();
                 let may = due && node.member.is_ready();
@@ -214,6 +233,7 @@ impl GroupRun {
             }
             if stepped {
                 node.end_tick();
+                node.note(|_| Happened::Step);
             }
         }
         let node = &mut self.nodes[index];
@@ -238,19 +258,10 @@ impl GroupRun {
             if *at > tick {
                 break;
             }
+            node.note(|node| Happened::Wish(node.wishes_heard));
             node.wishes_heard += 1;
-            match wish {
-                Wish::Spawn(body) => {
-                    node.member.place(body).expect("the scene was checked");
-                    spawned += u64::from(index == 0);
-                }
-                Wish::Act(body, Action::Impulse(impulse)) => {
-                    node.member.apply_impulse(*body, *impulse);
-                }
-                Wish::Act(body, Action::Velocity(velocity)) => {
-                    node.member.set_velocity(*body, *velocity);
-                }
-            }
+            node.hear(wish);
+            spawned += u64::from(index == 0 && matches!(wish, Wish::Spawn(_)));
         }
         spawned
     }
@@ -275,6 +286,7 @@ impl GroupRun {
         self.allocation += 1;
         for node in &mut self.nodes {
             let (allocation, spaces) = (self.allocation, spaces.clone());
+            node.note(|_| Happened::Divided(allocation, spaces.clone()));
             node.work(|node| node.member.divide(allocation, spaces))
                 .expect("the limits have not changed");
         }

@@ -96,42 +96,49 @@ pub(super) fn nodes(
     spaces: &Arc<SubSpaces>,
     seed: u64,
 ) -> Result<Vec<Node>, SimError> {
+    (0..spaces.members())
+        .map(|id| node(scene, options, spaces, seed, id))
+        .collect()
+}
+
+/// One of them.
+pub(super) fn node(
+    scene: &Scene,
+    options: &SimOptions,
+    spaces: &Arc<SubSpaces>,
+    seed: u64,
+    id: u32,
+) -> Result<Node, SimError> {
     let replicate = &options.replicate;
-    let settings = settings(scene, replicate);
-    let unreadable = |error: detection::LimitsError| unreachable!("sensible limits: {error}");
-    let mut nodes = Vec::new();
-    for id in 0..spaces.members() {
-        let config = MemberConfig {
-            mode: replicate.mode,
-            conflict: replicate.conflict,
-            max_speed: replicate.max_speed.unwrap_or(scene.tolerances.speed as f32),
-            report_settled: replicate.report_settled,
-            theta_intra: replicate.theta_intra,
-            ..MemberConfig::new(RegionId(id), spaces.clone(), settings)
-        };
-        let mut member = Member::new(config).unwrap_or_else(unreadable);
-        if replicate.triangles {
-            member.set_narrow_phase(Box::new(MeshNarrow::default()));
-        }
-        for scenery in &scene.statics {
-            member.add_static(scenery).map_err(SimError::Shape)?;
-        }
-        for command in &scene.commands {
-            member.expect_commands(command.body);
-        }
-        for body in &scene.bodies {
-            member.place(body).map_err(SimError::Shape)?;
-        }
-        let mut rng = Pcg64Mcg::seed_from_u64(seed ^ (u64::from(id) << 32 | 0x7265));
-        let phase = match options.aligned_steps {
-            true => 0.0,
-            false => rng.random_range(0.0..scene.step.as_secs()),
-        };
-        let channel = ChannelConfig {
-            resend: options.resend,
-            ..ChannelConfig::default()
-        };
-        nodes.push(Node::new(member, SimTime::from_secs(phase), channel));
+    let config = MemberConfig {
+        mode: replicate.mode,
+        conflict: replicate.conflict,
+        max_speed: replicate.max_speed.unwrap_or(scene.tolerances.speed as f32),
+        report_settled: replicate.report_settled,
+        theta_intra: replicate.theta_intra,
+        ..MemberConfig::new(RegionId(id), spaces.clone(), settings(scene, replicate))
+    };
+    let mut member = Member::new(config).expect("sensible limits");
+    if replicate.triangles {
+        member.set_narrow_phase(Box::new(MeshNarrow::default()));
     }
-    Ok(nodes)
+    for scenery in &scene.statics {
+        member.add_static(scenery).map_err(SimError::Shape)?;
+    }
+    for command in &scene.commands {
+        member.expect_commands(command.body);
+    }
+    for body in &scene.bodies {
+        member.place(body).map_err(SimError::Shape)?;
+    }
+    let mut rng = Pcg64Mcg::seed_from_u64(seed ^ (u64::from(id) << 32 | 0x7265));
+    let phase = match options.aligned_steps {
+        true => 0.0,
+        false => rng.random_range(0.0..scene.step.as_secs()),
+    };
+    let channel = ChannelConfig {
+        resend: options.resend,
+        ..ChannelConfig::default()
+    };
+    Ok(Node::new(member, SimTime::from_secs(phase), channel))
 }
