@@ -56,6 +56,11 @@ pub enum Subcommand {
     /// Runs a scene in real time on region servers that are processes of this machine, watched by the same checkers.
     #[command(after_help = run_help())]
     Run(RunArgs),
+    /// Records a run into a file: a simulated one, reproducibly, or what a live gateway shows.
+    #[command(after_help = record_help())]
+    Record(RecordArgs),
+    /// Shows a recording in the viewer; prints its URL, ends with Ctrl-C.
+    Replay(ReplayArgs),
     /// A coordinator: assigns regions to servers and notices when one dies.
     Coordinator(CoordinatorArgs),
     /// A region server: simulates the regions it is given.
@@ -298,6 +303,10 @@ pub struct ClusterArgs {
     #[arg(long, hide = true, value_parser = network)]
     pub net: Option<NetworkConditions>,
 
+    /// The network between regions can be made worse and better on standard input (see `demo`).
+    #[arg(long, hide = true, conflicts_with = "net")]
+    pub adjustable_net: bool,
+
     /// End when standard input ends: for processes that must not outlive the one that started them.
     #[arg(long, hide = true)]
     pub with_parent: bool,
@@ -356,7 +365,7 @@ pub struct GatewayArgs {
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// A scene file, or the name of a built-in scene (listed below).
-    #[arg(default_value = "corner-stacks")]
+    #[arg(default_value = "playground")]
     pub scene: String,
 
     /// How many regions, each on a server process of its own.
@@ -364,6 +373,78 @@ pub struct DemoArgs {
     pub servers: usize,
 
     /// Where the gateway listens, on this machine only; 0: any port that is free.
+    #[arg(long, value_name = "P", default_value_t = 8080)]
+    pub port: u16,
+
+    /// Who may do what: a file with a line `token role [name]` each; roles: view, play, admin [default: everyone on this machine everything].
+    #[arg(long, value_name = "FILE")]
+    pub tokens_file: Option<PathBuf>,
+}
+
+/// What to record.
+#[derive(Debug, Args)]
+pub struct RecordArgs {
+    /// A scene file, or the name of a built-in scene (listed below).
+    #[arg(required_unless_present = "connect", conflicts_with = "connect")]
+    pub scene: Option<String>,
+
+    /// Where the recording goes.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+
+    /// Record what this live gateway shows, http://HOST:PORT/ (its token: the environment variable AURAMESH_TOKEN), until Ctrl-C or for --seconds.
+    #[arg(long, value_name = "URL")]
+    pub connect: Option<String>,
+
+    /// How many region servers [default: as the scene says].
+    #[arg(long, value_name = "N", conflicts_with = "connect")]
+    pub servers: Option<usize>,
+
+    /// How space is cut into regions [default: as the scene says].
+    #[arg(long, conflicts_with = "connect")]
+    pub layout: Option<Layout>,
+
+    /// Seed of everything random [default: the scene's].
+    #[arg(long, value_name = "K", conflicts_with = "connect")]
+    pub seed: Option<u64>,
+
+    /// Seconds [default: as the scene says].
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub seconds: Option<f64>,
+
+    /// The network between servers, as for `sim` [default: data_centre].
+    #[arg(long, value_parser = network, conflicts_with = "connect")]
+    pub net: Option<NetworkConditions>,
+
+    /// What goes wrong, as for `sim`.
+    #[arg(
+        long,
+        value_name = "FAULT",
+        value_delimiter = ',',
+        conflicts_with = "connect"
+    )]
+    pub faults: Vec<Fault>,
+
+    /// Bodies (numbers, at most 16) whose exact state is recorded as well, to compare with what is shown.
+    #[arg(long, value_name = "BODY", value_delimiter = ',', num_args = 0..=16)]
+    pub pick: Vec<u64>,
+
+    /// The recording ends before it becomes longer than so many MiB.
+    #[arg(long, value_name = "MB", default_value_t = crate::record::MOST_MB,
+          value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
+    pub max_mb: u64,
+}
+
+/// What to show.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  auramesh replay run.aurarec\n  auramesh replay run.aurarec --port 0"
+)]
+pub struct ReplayArgs {
+    /// The recording.
+    pub file: PathBuf,
+
+    /// Where it is shown, on this machine only; 0: any port that is free.
     #[arg(long, value_name = "P", default_value_t = 8080)]
     pub port: u16,
 }
@@ -518,7 +599,7 @@ fn demo_help() -> String {
 Examples:
   auramesh demo
   auramesh demo columns --servers 9 --port 0
-Kill one of its region servers with `kill -9` and see what happens.";
+Kill one of its region servers, in the viewer or with `kill -9`, and see what happens.";
     format!("{examples}\n\n{}", scene_list())
 }
 
@@ -527,6 +608,15 @@ fn run_help() -> String {
 Examples:
   auramesh run corner-stacks --servers 4
   auramesh run columns --servers 4 --seconds 60 --json";
+    format!("{examples}\n\n{}", scene_list())
+}
+
+fn record_help() -> String {
+    let examples = "\
+Examples:
+  auramesh record playground --servers 4 --seconds 20 --out run.aurarec     the same bytes each time
+  auramesh record orbit --faults crash=1@3.5+0.8 --seconds 10 --out crash.aurarec
+  auramesh record --connect http://127.0.0.1:8080/ --seconds 30 --out live.aurarec";
     format!("{examples}\n\n{}", scene_list())
 }
 

@@ -4,11 +4,12 @@
 
 use channel::EndpointId;
 use cluster::carrier::{Carrier, Traffic};
-use cluster::names::NodeId;
+use cluster::names::{NodeId, Place};
 use domain::{RegionId, SimTime};
 use simulator::network::{Network, NetworkConditions};
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -25,21 +26,40 @@ pub struct BadNetwork {
     start: Instant,
     state: Mutex<State>,
     news: Condvar,
+    /// Everything passes as it is.
+    good: AtomicBool,
+    /// Only what regions say to regions is treated badly.
+    between_regions: bool,
 }
 
 impl BadNetwork {
     /// Puts the conditions in front of a carrier. Every process draws differently.
-    pub fn before(inner: Arc<dyn Carrier>, conditions: NetworkConditions) -> Arc<dyn Carrier> {
+    pub fn before(inner: Arc<dyn Carrier>, conditions: NetworkConditions) -> Arc<Self> {
+        Self::start(inner, Some(conditions), false)
+    }
+
+    /// A good network that can become bad between regions, and good again.
+    pub fn adjustable(inner: Arc<dyn Carrier>) -> Arc<Self> {
+        Self::start(inner, None, true)
+    }
+
+    fn start(
+        inner: Arc<dyn Carrier>,
+        conditions: Option<NetworkConditions>,
+        between_regions: bool,
+    ) -> Arc<Self> {
         let seed = NodeId::draw().0;
         let carrier = Arc::new(Self {
             inner,
             start: Instant::now(),
             state: Mutex::new(State {
-                network: Network::new(seed, conditions),
+                network: Network::new(seed, conditions.unwrap_or_default()),
                 numbers: HashMap::new(),
                 ends: Vec::new(),
             }),
             news: Condvar::new(),
+            good: AtomicBool::new(conditions.is_none()),
+            between_regions,
         });
         let deliverer = Arc::clone(&carrier);
         std::thread::Builder::new()
@@ -47,6 +67,17 @@ impl BadNetwork {
             .spawn(move || deliverer.deliver())
             .expect("threads can be started");
         carrier
+    }
+
+    /// From now on it behaves like this. What is under way arrives as it would have.
+    pub fn set(&self, conditions: NetworkConditions) {
+        self.lock().network.set_conditions(conditions);
+        self.good
+            .store(conditions == NetworkConditions::perfect(), Relaxed);
+    }
+
+    fn passes(&self, to: EndpointId) -> bool {
+        self.good.load(Relaxed) || (self.between_regions && Place::of_endpoint(to).is_none())
     }
 
     fn now(&self) -> SimTime {
@@ -91,6 +122,9 @@ impl State {
 
 impl Carrier for BadNetwork {
     fn send(&self, from: EndpointId, to: EndpointId, bytes: &[u8]) {
+        if self.passes(to) {
+            return self.inner.send(from, to, bytes);
+        }
         let now = self.now();
         let mut state = self.lock();
         let (from, to) = (state.number(from), state.number(to));

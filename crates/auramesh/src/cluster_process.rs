@@ -14,8 +14,8 @@ use simulator::network::NetworkConditions;
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
-use tokio::io::AsyncReadExt;
+use std::sync::{Arc, OnceLock};
+use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::watch;
 use tracing_subscriber::EnvFilter;
 
@@ -53,7 +53,11 @@ pub struct Settings {
     pub config: Config,
     net: Option<NetworkConditions>,
     with_parent: bool,
+    /// The network that the parent may change, once there is one.
+    adjustable: Option<Adjustable>,
 }
+
+type Adjustable = Arc<OnceLock<Arc<BadNetwork>>>;
 
 impl Settings {
     /// Reads the config file, if there is one.
@@ -89,6 +93,7 @@ impl Settings {
             config,
             net: args.net,
             with_parent,
+            adjustable: args.adjustable_net.then(Adjustable::default),
         })
     }
 
@@ -151,10 +156,21 @@ impl Settings {
             store,
             key,
             network,
-            before: self.net.map(|conditions| -> Before {
-                Arc::new(move |carrier| BadNetwork::before(carrier, conditions))
-            }),
+            before: self.before(),
         })
+    }
+
+    fn before(&self) -> Option<Before> {
+        if let Some(slot) = self.adjustable.clone() {
+            return Some(Arc::new(move |carrier| {
+                let network = slot.get_or_init(|| BadNetwork::adjustable(carrier));
+                Arc::<BadNetwork>::clone(network)
+            }));
+        }
+        let conditions = self.net?;
+        Some(Arc::new(move |carrier| {
+            BadNetwork::before(carrier, conditions)
+        }))
     }
 
     /// Joins the cluster.
@@ -197,7 +213,8 @@ impl Settings {
 
     /// Becomes true when the process shall end.
     pub fn stop_signal(&self) -> watch::Receiver<bool> {
-        stop_signal(self.with_parent)
+        let parent = self.with_parent.then(|| self.adjustable.clone());
+        stop_when(signalled(), parent)
     }
 }
 
@@ -281,13 +298,26 @@ pub fn ended(result: Result<(), String>) -> Status {
     }
 }
 
-/// Becomes true when the process shall end: SIGTERM, Ctrl-C, or the end of its parent.
-pub fn stop_signal(with_parent: bool) -> watch::Receiver<bool> {
+/// Becomes true when the process shall end: SIGTERM or Ctrl-C.
+pub fn stop_signal() -> watch::Receiver<bool> {
+    stop_when(signalled(), None)
+}
+
+fn stop_when(
+    signal: impl Future<Output = ()> + Send + 'static,
+    parent: Option<Option<Adjustable>>,
+) -> watch::Receiver<bool> {
     let (sender, receiver) = watch::channel(false);
     tokio::spawn(async move {
-        tokio::select! {
-            () = signalled() => tracing::info!("asked to stop"),
-            () = parent_gone(), if with_parent => {}
+        match parent {
+            Some(network) => tokio::select! {
+                () = signal => tracing::info!("asked to stop"),
+                () = obey(network) => {}
+            },
+            None => {
+                signal.await;
+                tracing::info!("asked to stop");
+            }
         }
         sender.send_replace(true);
         // A second signal does not wait for anything.
@@ -306,11 +336,16 @@ async fn signalled() {
     }
 }
 
-/// Nobody writes to our standard input; when it ends, whoever held it is gone.
-async fn parent_gone() {
-    let mut input = tokio::io::stdin();
-    let mut buffer = [0; 64];
-    while input.read(&mut buffer).await.is_ok_and(|bytes| bytes > 0) {}
+/// Whoever started us may say `net CONDITIONS` on our standard input; when it ends, they are gone.
+async fn obey(network: Option<Adjustable>) {
+    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let conditions = line.strip_prefix("net ").map(NetworkConditions::parse);
+        match (conditions, network.as_ref().and_then(|slot| slot.get())) {
+            (Some(Ok(conditions)), Some(network)) => network.set(conditions),
+            _ => tracing::warn!(line, "not understood"),
+        }
+    }
     // Nobody is left to wait for a farewell, or to give anything to.
     std::process::exit(0);
 }

@@ -4,22 +4,73 @@ use crate::Status;
 use crate::args::DemoArgs;
 use crate::cluster_process::{block_on, ended, start_logging, stop_signal};
 use crate::coordinator::world_of;
-use crate::local_cluster::LocalCluster;
+use crate::local_cluster::{Links, LocalCluster};
 use crate::output::print;
-use cluster::gateway::{Gateway, GatewaySettings};
+use client_protocol::EmulatedNetwork;
+use cluster::gateway::{DemoControls, Gateway, GatewayError, GatewaySettings};
 use cluster::node::Node;
 use cluster::schema::{Role, WorldOptions};
 use cluster::server::HostSettings;
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
 
 /// How often it is looked after servers that have died.
 const LOOK: Duration = Duration::from_millis(500);
+/// The gateway's people get so long to say goodbye.
+const FAREWELL: Duration = Duration::from_secs(3);
+/// Wishes that wait; more must wait with whoever has them.
+const MOST_WISHES: usize = 16;
 
 /// Shows it until Ctrl-C.
 pub fn run(args: &DemoArgs) -> Status {
     start_logging("warn");
     ended(block_on(demo(args)).and_then(|result| result))
+}
+
+/// What clients want of the demonstration itself.
+enum Wish {
+    Kill(String),
+    Network(EmulatedNetwork),
+}
+
+/// Passes wishes on to whoever has the servers.
+struct Hands {
+    wishes: mpsc::Sender<(Wish, oneshot::Sender<Result<(), String>>)>,
+    network: Mutex<EmulatedNetwork>,
+}
+
+impl Hands {
+    async fn wish(&self, wish: Wish) -> Result<(), String> {
+        let ending = || "the demonstration ends".to_owned();
+        let (sender, answer) = oneshot::channel();
+        let sent = self.wishes.send((wish, sender)).await;
+        sent.map_err(|_| ending())?;
+        answer.await.unwrap_or_else(|_| Err(ending()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, EmulatedNetwork> {
+        let lock = self.network.lock();
+        lock.unwrap_or_else(|poison| poison.into_inner())
+    }
+}
+
+#[async_trait::async_trait]
+impl DemoControls for Hands {
+    async fn kill_server(&self, name: &str) -> Result<(), String> {
+        self.wish(Wish::Kill(name.to_owned())).await
+    }
+
+    async fn set_network(&self, network: EmulatedNetwork) -> Result<(), String> {
+        self.wish(Wish::Network(network)).await?;
+        *self.lock() = network;
+        Ok(())
+    }
+
+    fn network(&self) -> EmulatedNetwork {
+        *self.lock()
+    }
 }
 
 async fn demo(args: &DemoArgs) -> Result<(), String> {
@@ -33,13 +84,23 @@ async fn demo(args: &DemoArgs) -> Result<(), String> {
     let bind = SocketAddr::from(([127, 0, 0, 1], args.port));
     let settings = GatewaySettings {
         feed_ticks: HostSettings::default().feed_ticks,
+        tokens: args.tokens_file.clone(),
         ..GatewaySettings::new(bind)
     };
-    let gateway = Gateway::bind(settings)
-        .await
-        .map_err(|error| format!("{error} (--port chooses another one, 0 any that is free)"))?;
-    let mut stop = stop_signal(false);
-    let mut cluster = LocalCluster::start(world, servers, None).await?;
+    let gateway = Gateway::bind(settings).await.map_err(|error| {
+        let hint = match error {
+            GatewayError::Listen(..) => " (--port chooses another one, 0 any that is free)",
+            _ => "",
+        };
+        format!("{error}{hint}")
+    })?;
+    let (wishes, mut wanted) = mpsc::channel(MOST_WISHES);
+    let gateway = gateway.for_demo(Arc::new(Hands {
+        wishes,
+        network: Mutex::default(),
+    }));
+    let mut stop = stop_signal();
+    let mut cluster = LocalCluster::start(world, servers, Links::Adjustable).await?;
     let url = gateway.url();
     let node = Node::join(
         cluster.connection(),
@@ -58,10 +119,30 @@ async fn demo(args: &DemoArgs) -> Result<(), String> {
     loop {
         tokio::select! {
             () = cluster::node::stopped(&mut stop) => break,
-            () = tokio::time::sleep(LOOK) => cluster.replace_dead()?,
+            Some((wish, answer)) = wanted.recv() => {
+                // Whoever asked may have gone.
+                let _ = answer.send(fulfil(&mut cluster, wish).await);
+            }
+            () = tokio::time::sleep(LOOK) => {}
         }
+        cluster.replace_dead().await?;
     }
-    let _ = serving.await;
+    let _ = tokio::time::timeout(FAREWELL, serving).await;
     cluster.stop().await;
     Ok(())
+}
+
+async fn fulfil(cluster: &mut LocalCluster, wish: Wish) -> Result<(), String> {
+    match wish {
+        Wish::Kill(name) => cluster.kill(&name),
+        Wish::Network(EmulatedNetwork {
+            latency_ms,
+            jitter_ms,
+            loss,
+        }) => {
+            let conditions = format!("latency_ms={latency_ms},jitter_ms={jitter_ms},loss={loss}");
+            cluster.set_network(conditions).await;
+            Ok(())
+        }
+    }
 }

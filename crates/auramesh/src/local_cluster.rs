@@ -7,9 +7,12 @@ use cluster::names::NodeId;
 use cluster::node::{Connection, Network, Node};
 use cluster::schema::{Role, WorldSpec};
 use cluster::store::{Embedded, Store, serve};
+use domain::SimTime;
 use std::net::SocketAddr;
 use std::process::Stdio;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
@@ -17,6 +20,35 @@ use tokio::task::JoinHandle;
 
 const LOOPBACK: &str = "127.0.0.1:0";
 const NAME: &str = "local";
+
+/// A server that has died is replaced after so long: first one is to see how the others take over.
+const MOURNING: Duration = Duration::from_secs(3);
+
+/// The network between the servers.
+#[derive(Clone, Debug, Default)]
+pub enum Links {
+    /// The machine's own.
+    #[default]
+    Own,
+    /// As bad as this, for as long as it lasts.
+    Bad(String),
+    /// Good at first; [`LocalCluster::set_network`] makes it worse or better.
+    Adjustable,
+}
+
+impl Links {
+    /// As the command line says.
+    pub fn of(net: Option<&str>) -> Self {
+        net.map_or(Self::Own, |net| Self::Bad(net.to_owned()))
+    }
+}
+
+/// One server process.
+struct ServerProcess {
+    name: String,
+    child: Child,
+    died: Option<Instant>,
+}
 
 /// The cluster.
 pub struct LocalCluster {
@@ -26,20 +58,31 @@ pub struct LocalCluster {
     stop: watch::Sender<bool>,
     coordinator: JoinHandle<()>,
     /// Whoever drops these kills the processes: nothing is left behind.
-    servers: Vec<Child>,
-    /// How bad the network between the servers is.
-    net: Option<String>,
+    servers: Vec<ServerProcess>,
+    links: Links,
+    /// What adjustable links are like now.
+    conditions: Option<String>,
     /// How many were ever started.
     started: u32,
 }
 
+/// A demonstration shares its machine with a browser and a user who would rather see a late server than one that is replaced for being late.
+const DEMO_SILENCE_MS: f64 = 1500.0;
+
+fn planner(links: &Links) -> PlannerSettings {
+    let settings = PlannerSettings::default();
+    match links {
+        Links::Adjustable => PlannerSettings {
+            silence: SimTime::from_millis(DEMO_SILENCE_MS),
+            ..settings
+        },
+        _ => settings,
+    }
+}
+
 impl LocalCluster {
     /// Starts the control plane, a coordinator with this world, and so many servers.
-    pub async fn start(
-        world: WorldSpec,
-        servers: usize,
-        net: Option<&str>,
-    ) -> Result<Self, String> {
+    pub async fn start(world: WorldSpec, servers: usize, links: Links) -> Result<Self, String> {
         // Strangers on this machine do not get in either.
         let secret = format!("{}{}", NodeId::draw(), NodeId::draw());
         let key = ClusterKey::new(secret.as_bytes());
@@ -65,7 +108,7 @@ impl LocalCluster {
             node.clock,
             node.carrier,
             &node.switchboard,
-            PlannerSettings::default(),
+            planner(&links),
             Some(world),
         );
         let coordinator = tokio::spawn(coordinator.run(node.membership, stopped));
@@ -75,58 +118,104 @@ impl LocalCluster {
             secret,
             stop,
             coordinator,
-            net: net.map(str::to_owned),
+            links,
+            conditions: None,
             servers: Vec::new(),
             started: 0,
         };
         for _ in 0..servers {
-            cluster.start_server()?;
+            cluster.start_server().await?;
         }
         Ok(cluster)
     }
 
     /// One more server.
-    pub fn start_server(&mut self) -> Result<(), String> {
+    pub async fn start_server(&mut self) -> Result<(), String> {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         // Their logs are the details of one command's run.
         let log = std::env::var(LOG_VARIABLE).unwrap_or_else(|_| "warn".to_owned());
+        let name = format!("server-{}", self.started);
+        let net: Vec<&str> = match &self.links {
+            Links::Own => vec![],
+            Links::Bad(net) => vec!["--net", net],
+            Links::Adjustable => vec!["--adjustable-net"],
+        };
         let child = Command::new(program)
             .args(["server", "--with-parent", "--cluster", NAME])
             .args(["--control", &self.control.to_string()])
-            .args(["--name", &format!("server-{}", self.started)])
-            .args(self.net.iter().flat_map(|net| ["--net", net]))
+            .args(["--name", &name])
+            .args(net)
             .env(KEY_VARIABLE, &self.secret)
             .env(LOG_VARIABLE, log)
+            // Ctrl-C is for us: we end them when it is time.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .kill_on_drop(true)
             .spawn();
         let child = child.map_err(|error| format!("cannot start a region server: {error}"))?;
-        self.servers.push(child);
+        let mut server = ServerProcess {
+            name,
+            child,
+            died: None,
+        };
+        if let Some(conditions) = &self.conditions {
+            server.say(&format!("net {conditions}\n")).await;
+        }
+        self.servers.push(server);
         self.started += 1;
         Ok(())
     }
 
     /// The servers' process numbers.
     pub fn process_ids(&self) -> String {
-        let ids: Vec<String> = self
-            .servers
-            .iter()
-            .filter_map(|server| Some(server.id()?.to_string()))
+        let ids = self.servers.iter();
+        let ids: Vec<String> = ids
+            .filter_map(|server| Some(server.child.id()?.to_string()))
             .collect();
         ids.join(", ")
     }
 
-    /// Starts a new server for each one that has died.
-    pub fn replace_dead(&mut self) -> Result<(), String> {
+    /// Starts a new server for each one that has died a while ago.
+    pub async fn replace_dead(&mut self) -> Result<(), String> {
+        let now = Instant::now();
+        for server in &mut self.servers {
+            if server.died.is_none() && !matches!(server.child.try_wait(), Ok(None)) {
+                server.died = Some(now);
+                tracing::warn!(name = server.name, "a region server has died");
+            }
+        }
         let before = self.servers.len();
+        let mourned = |died: Instant| now.duration_since(died) < MOURNING;
         self.servers
-            .retain_mut(|server| matches!(server.try_wait(), Ok(None)));
+            .retain(|server| server.died.is_none_or(mourned));
         for _ in self.servers.len()..before {
-            self.start_server()?;
-            tracing::warn!("a region server has died; started another one");
+            self.start_server().await?;
+            tracing::warn!("started another region server");
         }
         Ok(())
+    }
+
+    /// Kills a server, as `kill -9` does.
+    pub fn kill(&mut self, name: &str) -> Result<(), String> {
+        let alive = |server: &&mut ServerProcess| server.died.is_none();
+        let mut living = self.servers.iter_mut().filter(alive);
+        let Some(server) = living.find(|server| server.name == name) else {
+            let names = self.servers.iter().filter(|server| server.died.is_none());
+            let names: Vec<&str> = names.map(|server| server.name.as_str()).collect();
+            let names = names.join(", ");
+            return Err(format!("there is no server '{name}'; there are {names}"));
+        };
+        let killed = server.child.start_kill();
+        killed.map_err(|error| format!("cannot kill it: {error}"))
+    }
+
+    /// Makes the network between the servers worse or better; as `run --net` has it.
+    pub async fn set_network(&mut self, conditions: String) {
+        for server in &mut self.servers {
+            server.say(&format!("net {conditions}\n")).await;
+        }
+        self.conditions = Some(conditions);
     }
 
     /// How to reach the cluster from this process.
@@ -137,12 +226,21 @@ impl LocalCluster {
     /// Ends everything.
     pub async fn stop(mut self) {
         for server in &mut self.servers {
-            let _ = server.start_kill();
+            let _ = server.child.start_kill();
         }
         for server in &mut self.servers {
-            let _ = server.wait().await;
+            let _ = server.child.wait().await;
         }
         self.stop.send_replace(true);
         let _ = self.coordinator.await;
+    }
+}
+
+impl ServerProcess {
+    /// A line to its standard input. One that has died does not hear it.
+    async fn say(&mut self, line: &str) {
+        if let Some(input) = &mut self.child.stdin {
+            let _ = input.write_all(line.as_bytes()).await;
+        }
     }
 }

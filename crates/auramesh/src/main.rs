@@ -15,6 +15,8 @@ mod gateway;
 mod local_cluster;
 mod output;
 mod progress;
+mod record;
+mod replay;
 mod reproduce;
 mod run;
 mod server;
@@ -38,6 +40,8 @@ fn main() -> ExitCode {
         Subcommand::Server(args) => server::run(args),
         Subcommand::Demo(args) => demo::run(&args),
         Subcommand::Duel(args) => duel::run(&args),
+        Subcommand::Record(args) => record::run(&args),
+        Subcommand::Replay(args) => replay::run(&args),
         Subcommand::Gateway(args) => gateway::run(args),
         Subcommand::Status(args) => status::run(args),
         Subcommand::Check(args) => check::run(&args),

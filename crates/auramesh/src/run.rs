@@ -3,7 +3,7 @@
 use crate::args::RunArgs;
 use crate::cluster_process::{block_on, start_logging};
 use crate::coordinator::world_of;
-use crate::local_cluster::LocalCluster;
+use crate::local_cluster::{Links, LocalCluster};
 use crate::output::{print, print_json};
 use crate::progress::Progress;
 use crate::{Status, summary};
@@ -93,7 +93,8 @@ async fn live(args: &RunArgs) -> Result<Live, String> {
     let servers = world.map.len();
     world.min_servers = servers;
     let staging = Staging::new(&scene, world.map.clone(), world.boundary);
-    let cluster = LocalCluster::start(world.clone(), servers, args.net.as_deref()).await?;
+    let cluster =
+        LocalCluster::start(world.clone(), servers, Links::of(args.net.as_deref())).await?;
     let node = Node::join(cluster.connection(), Role::Observer, "run", None)
         .await
         .map_err(|error| format!("cannot watch: {error}"))?;

@@ -380,6 +380,11 @@ impl Boundary {
         auras.into_iter()
     }
 
+    /// How many auras of others are known here.
+    pub fn remote_aura_count(&self) -> usize {
+        self.remote.len()
+    }
+
     /// Bodies of ours that project, ascending, with epoch and audience.
     pub fn projecting(&self) -> impl Iterator<Item = (BodyId, &Track)> {
         self.projecting

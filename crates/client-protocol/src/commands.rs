@@ -2,6 +2,7 @@
 
 use crate::bytes::{Read, Reader, Why, Writer};
 use crate::from_client::{read_rect, write_rect};
+use crate::from_gateway::EmulatedNetwork;
 use crate::shapes;
 use domain::{BodyId, Layout, Material, Rect, Shape};
 use glam::{DVec3, Quat, Vec3};
@@ -74,6 +75,15 @@ pub enum Command {
     },
     /// Scenery that never moves, on all servers.
     PutUp(Box<StaticPiece>),
+    /// Kill a region server, in a demonstration.
+    KillServer {
+        /// Its name.
+        server: String,
+    },
+    /// Make the network between servers worse or better, in a demonstration.
+    SetNetwork(EmulatedNetwork),
+    /// End all injections.
+    StopInjections,
 }
 
 /// A body to be created.
@@ -228,6 +238,15 @@ impl Command {
                 write_material(writer, &piece.material);
                 shapes::write(writer, &piece.shape);
             }
+            Self::KillServer { server } => {
+                writer.u8(0x0c);
+                writer.text(server);
+            }
+            Self::SetNetwork(network) => {
+                writer.u8(0x0d);
+                network.write(writer);
+            }
+            Self::StopInjections => writer.u8(0x0e),
         }
     }
 
@@ -269,6 +288,11 @@ impl Command {
                 material: read_material(reader)?,
                 shape: shapes::read(reader)?,
             })),
+            0x0c => Self::KillServer {
+                server: reader.text("server")?,
+            },
+            0x0d => Self::SetNetwork(EmulatedNetwork::read(reader)?),
+            0x0e => Self::StopInjections,
             other => return Err(reader.error("command", Why::UnknownKind(other))),
         })
     }

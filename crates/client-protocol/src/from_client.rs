@@ -2,7 +2,11 @@
 
 use crate::bytes::{Malformed, Read, Reader, Why, Writer};
 use crate::commands::Command;
-use domain::{Rect, SimTime};
+use crate::inspection::Layers;
+use domain::{BodyId, Rect, SimTime};
+
+/// The most bodies that one client may pick.
+pub const MOST_PICKED: usize = 16;
 
 /// The part of the world a client wants to see.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -65,6 +69,27 @@ pub enum ToGateway {
         /// What.
         command: Command,
     },
+    /// I want to look at these layers, and at these bodies closely. What was asked before counts no more.
+    ///
+    /// ```text
+    /// 05 · layers u16 · n u32 × body u64
+    /// ```
+    Inspect(Inspect),
+    /// Tell me everything anew.
+    ///
+    /// ```text
+    /// 06
+    /// ```
+    Anew,
+}
+
+/// What a client looks at besides bodies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inspect {
+    /// Which layers.
+    pub layers: Layers,
+    /// Bodies whose truth it wants.
+    pub picked: Vec<BodyId>,
 }
 
 impl ToGateway {
@@ -95,6 +120,12 @@ impl ToGateway {
                 command.write(&mut writer);
                 writer
             }
+            Self::Inspect(inspect) => {
+                let mut writer = Writer::of_kind(0x05);
+                inspect.write(&mut writer);
+                writer
+            }
+            Self::Anew => Writer::of_kind(0x06),
         };
         writer.bytes
     }
@@ -112,6 +143,8 @@ impl ToGateway {
                 id: reader.u32("command's id")?,
                 command: Command::read(&mut reader)?,
             },
+            0x05 => Self::Inspect(Inspect::read(&mut reader)?),
+            0x06 => Self::Anew,
             other => return Err(reader.error("kind", Why::UnknownKind(other))),
         };
         reader.end()?;
@@ -136,6 +169,27 @@ impl Hello {
             area: Area::read(reader)?,
             rate: reader.u8("rate")?,
         })
+    }
+}
+
+impl Inspect {
+    fn write(&self, writer: &mut Writer) {
+        writer.u16(self.layers.0);
+        let picked = &self.picked[..self.picked.len().min(MOST_PICKED)];
+        writer.count(picked.len());
+        picked.iter().for_each(|body| writer.u64(body.0));
+    }
+
+    fn read(reader: &mut Reader) -> Read<Self> {
+        let layers = Layers(reader.u16("layers")?);
+        if !Layers::ALL.contains(layers) {
+            let why = Why::Senseless(format!("there are no layers 0x{:04x}", layers.0));
+            return Err(reader.error("layers", why));
+        }
+        let count = reader.count(8, MOST_PICKED, "picked bodies")?;
+        let picked = (0..count).map(|_| Ok(BodyId(reader.u64("body")?)));
+        let picked = picked.collect::<Read<_>>()?;
+        Ok(Self { layers, picked })
     }
 }
 

@@ -4,6 +4,7 @@ use crate::answers::Answer;
 use crate::bytes::{Malformed, Read, Reader, Why, Writer};
 use crate::commands::{read_material, write_material};
 use crate::from_client::{read_rect, write_rect};
+use crate::inspection::Part;
 use crate::sections::{Sections, check_sections};
 use crate::shapes;
 use domain::{Material, Rect, RegionId, Shape, SimTime, StaticId, TickLength};
@@ -200,6 +201,72 @@ pub enum ToClient {
         /// In words.
         text: String,
     },
+    /// What the client looks at besides bodies.
+    ///
+    /// ```text
+    /// 89 · frame u64 · parts
+    /// ```
+    Inspection {
+        /// The newest frame when it was sent.
+        frame: u64,
+        /// One for each layer and region.
+        parts: Vec<Part>,
+    },
+    /// What this gateway offers.
+    Features(Features),
+}
+
+/// What a gateway offers; it comes after the welcome, and again when the emulated network changes.
+///
+/// ```text
+/// 8a · flags u8 · latency f32 ms · jitter f32 ms · loss f32 · n u32 × (name text, about text)
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Features {
+    /// It is a demonstration: servers may be killed, the network made worse.
+    pub demo: bool,
+    /// The network that is emulated between servers; all zero: none.
+    pub network: EmulatedNetwork,
+    /// Built-in scenes: name, and what there is to see.
+    pub scenes: Vec<(String, String)>,
+}
+
+/// A bad network between servers, made on purpose.
+///
+/// ```text
+/// latency f32 ms · jitter f32 ms · loss f32
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EmulatedNetwork {
+    /// Added to each datagram's way, milliseconds.
+    pub latency_ms: f32,
+    /// And up to so much more, milliseconds.
+    pub jitter_ms: f32,
+    /// The share that is lost, from 0 to 1.
+    pub loss: f32,
+}
+
+impl EmulatedNetwork {
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        for number in [self.latency_ms, self.jitter_ms, self.loss] {
+            writer.f32(number);
+        }
+    }
+
+    pub(crate) fn read(reader: &mut Reader) -> Read<Self> {
+        Ok(Self {
+            latency_ms: reader.f32("latency")?,
+            jitter_ms: reader.f32("jitter")?,
+            loss: reader.f32("loss")?,
+        })
+    }
+}
+
+/// An inspection's first bytes; parts, encoded one by one, follow.
+pub fn begin_inspection(frame: u64) -> Vec<u8> {
+    let mut writer = Writer::of_kind(0x89);
+    writer.u64(frame);
+    writer.bytes
 }
 
 /// An update's first bytes; what [`SectionWriter`](crate::SectionWriter) wrote follows.
@@ -261,6 +328,15 @@ impl ToClient {
                 writer.u8(number.expect("all reasons are listed") as u8 + 1);
                 writer.text(text);
             }
+            Self::Inspection { frame, parts } => {
+                let bytes = begin_inspection(*frame);
+                writer = Writer { bytes };
+                parts.iter().for_each(|part| part.write(&mut writer));
+            }
+            Self::Features(features) => {
+                writer = Writer::of_kind(0x8a);
+                features.write(&mut writer);
+            }
         }
         writer.bytes
     }
@@ -310,10 +386,43 @@ impl ToClient {
                 let text = reader.text("text")?;
                 Self::Goodbye { reason, text }
             }
+            0x89 => {
+                let frame = reader.u64("frame")?;
+                let mut parts = Vec::new();
+                while reader.remaining() > 0 {
+                    parts.push(Part::read(&mut reader)?);
+                }
+                Self::Inspection { frame, parts }
+            }
+            0x8a => Self::Features(Features::read(&mut reader)?),
             other => return Err(reader.error("kind", Why::UnknownKind(other))),
         };
         reader.end()?;
         Ok(message)
+    }
+}
+
+impl Features {
+    fn write(&self, writer: &mut Writer) {
+        writer.u8(self.demo.into());
+        self.network.write(writer);
+        writer.count(self.scenes.len());
+        for (name, about) in &self.scenes {
+            writer.text(name);
+            writer.text(about);
+        }
+    }
+
+    fn read(reader: &mut Reader) -> Read<Self> {
+        Ok(Self {
+            demo: reader.flag("demo")?,
+            network: EmulatedNetwork::read(reader)?,
+            scenes: {
+                let count = reader.count(4, MOST, "scenes")?;
+                let scenes = (0..count).map(|_| Ok((reader.text("name")?, reader.text("about")?)));
+                scenes.collect::<Read<_>>()?
+            },
+        })
     }
 }
 

@@ -6,6 +6,8 @@ pub const FROM_CLIENT_KINDS: &[(u8, &str)] = &[
     (0x02, "Watch"),
     (0x03, "Ping"),
     (0x04, "Command"),
+    (0x05, "Inspect"),
+    (0x06, "Anew"),
 ];
 
 /// What a gateway sends.
@@ -18,6 +20,8 @@ pub const FROM_GATEWAY_KINDS: &[(u8, &str)] = &[
     (0x86, "Pong"),
     (0x87, "Answer"),
     (0x88, "Goodbye"),
+    (0x89, "Inspection"),
+    (0x8a, "Features"),
 ];
 
 /// What a client may ask for.
@@ -33,6 +37,9 @@ pub const COMMAND_KINDS: &[(u8, &str)] = &[
     (0x09, "Ray"),
     (0x0a, "Overlap"),
     (0x0b, "PutUp"),
+    (0x0c, "KillServer"),
+    (0x0d, "SetNetwork"),
+    (0x0e, "StopInjections"),
 ];
 
 /// What it is answered.
@@ -56,6 +63,19 @@ pub const SECTION_KINDS: &[(u8, &str)] = &[
     (0x06, "Left"),
     (0x07, "Owners"),
     (0x08, "Contacts"),
+];
+
+/// What an inspection is made of.
+pub const PART_KINDS: &[(u8, &str)] = &[
+    (0x01, "Auras"),
+    (0x02, "Clusters"),
+    (0x03, "Bodies"),
+    (0x04, "Flight"),
+    (0x05, "Migrations"),
+    (0x06, "Crossings"),
+    (0x07, "Health"),
+    (0x08, "Figures"),
+    (0x09, "Truth"),
 ];
 
 /// Why a gateway ends a connection.

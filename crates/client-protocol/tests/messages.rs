@@ -2,8 +2,8 @@
 
 use client_protocol::*;
 use domain::{
-    BodyId, CompoundPart, Layout, Material, Rect, RegionId, Shape, SimTime, StaticId, Tick,
-    TickLength,
+    BodyId, CompoundPart, Epoch, Layout, Material, Motion, Rect, RegionId, Shape, SimTime,
+    StaticId, Tick, TickLength,
 };
 use glam::{DVec3, Quat, Vec3};
 use proptest::prelude::*;
@@ -11,6 +11,12 @@ use proptest::prelude::*;
 const RECT: Rect = Rect {
     min: [-1.0, -2.0],
     max: [3.0, 4.0],
+};
+
+const NETWORK: EmulatedNetwork = EmulatedNetwork {
+    latency_ms: 20.0,
+    jitter_ms: 5.0,
+    loss: 0.01,
 };
 
 fn shapes() -> Vec<Shape> {
@@ -83,6 +89,11 @@ fn commands() -> Vec<Command> {
             direction: Vec3::NEG_Y,
             reach: 10.0,
         },
+        Command::KillServer {
+            server: "server-2".to_owned(),
+        },
+        Command::SetNetwork(NETWORK),
+        Command::StopInjections,
     ];
     for shape in shapes() {
         commands.push(Command::Spawn(Box::new(Spawn::new(
@@ -115,6 +126,12 @@ fn from_client() -> Vec<ToGateway> {
         ToGateway::Watch(Area::Nothing),
         ToGateway::Watch(Area::Everything),
         ToGateway::Ping { sent: SimTime(5) },
+        ToGateway::Inspect(Inspect::default()),
+        ToGateway::Inspect(Inspect {
+            layers: Layers::ALL,
+            picked: vec![BodyId(3), BodyId(1 << 63)],
+        }),
+        ToGateway::Anew,
     ];
     let commands = (1..).zip(commands());
     messages.extend(commands.map(|(id, command)| ToGateway::Command { id, command }));
@@ -142,6 +159,101 @@ fn sections() -> Vec<Section<'static>> {
         Section::Owners(vec![(body, RegionId(3))]),
         Section::Contacts(vec![(Vec3::Y, 2.5)]),
         Section::End,
+    ]
+}
+
+fn contents() -> Vec<Content> {
+    let (body, tick, epoch) = (BodyId(9), Tick(600), Epoch(4));
+    let place = DVec3::new(1.0, 2.0, 3.0);
+    let flags = BodyFlags {
+        asleep: true,
+        homeless: true,
+    };
+    let cluster = |state| ClusterMark {
+        body,
+        cluster: BodyId(3),
+        since: Tick(5),
+        state,
+    };
+    let migration = |cause| MigrationMark {
+        body,
+        epoch,
+        to: RegionId(2),
+        tick,
+        cause,
+        place,
+    };
+    vec![
+        Content::Auras(vec![AuraMark {
+            body,
+            centre: place,
+            radius: 0.5,
+            reach: 3.0,
+            growth: 0.25,
+            audience: vec![RegionId(1), RegionId(3)],
+        }]),
+        Content::Clusters(vec![
+            cluster(NearBorder::Inside),
+            cluster(NearBorder::AtBoundary),
+            cluster(NearBorder::Outside),
+        ]),
+        Content::Bodies {
+            whole: true,
+            bodies: vec![BodyMark { body, epoch, flags }],
+        },
+        Content::Flight(vec![FlightMark {
+            body,
+            to: RegionId(1),
+            epoch,
+            left: tick,
+            place,
+        }]),
+        Content::Migrations(vec![
+            migration(Cause::Aura),
+            migration(Cause::Traversal),
+            migration(Cause::Centre),
+        ]),
+        Content::Crossings(vec![CrossingMark {
+            bodies: [body, BodyId(10)],
+            from: [RegionId(0), RegionId(1)],
+            tick,
+            speed: 2.5,
+            place,
+        }]),
+        Content::Health(Box::new(Health {
+            state: HealthState::Silent,
+            term: 3,
+            server: "server-1".to_owned(),
+            standby: "server-2".to_owned(),
+            silent_ms: 250,
+            in_term_ms: 9_000,
+            exceeded: [1, 2, 3],
+        })),
+        Content::Figures(Box::new(Figures {
+            term: 3,
+            ticks: 600,
+            late_ticks: 1,
+            cpu_ns: 5_000_000,
+            longest_ns: 90_000,
+            budget_ns: 16_666_667,
+            bodies: 50,
+            awake: 40,
+            projecting: 12,
+            auras: 9,
+            in_flight: 1,
+            arrived: 7,
+            departed: 8,
+            bytes_to_regions: 1000,
+            bytes_to_others: 2000,
+        })),
+        Content::Truth(vec![TruthMark {
+            body,
+            owner: RegionId(1),
+            epoch,
+            tick,
+            motion: Motion::at(place),
+            flags,
+        }]),
     ]
 }
 
@@ -208,7 +320,21 @@ fn from_gateway() -> Vec<ToClient> {
             reason: Goodbye::TooSlow,
             text: "read!".to_owned(),
         },
+        ToClient::Features(Features {
+            demo: true,
+            network: NETWORK,
+            scenes: vec![("orbit".to_owned(), "round and round".to_owned())],
+        }),
     ];
+    let parts = contents().into_iter().map(|content| Part {
+        region: (content.kind() != 9).then_some(RegionId(2)),
+        tick: Tick(601),
+        content,
+    });
+    messages.push(ToClient::Inspection {
+        frame: 300,
+        parts: parts.collect(),
+    });
     let pieces = (0..).zip(shapes()).map(|(id, shape)| Piece {
         id: StaticId(id),
         position: DVec3::Z,
@@ -249,8 +375,12 @@ fn what_is_cut_off_or_too_long_is_refused() {
     }
     for message in from_gateway() {
         let bytes = message.encode();
-        // An update may end between any two sections.
-        if !matches!(message, ToClient::Update { .. }) {
+        // These may end between any two sections or parts.
+        let open = matches!(
+            message,
+            ToClient::Update { .. } | ToClient::Inspection { .. }
+        );
+        if !open {
             for end in 0..bytes.len() {
                 assert!(ToClient::decode(&bytes[..end]).is_err(), "{message:?}");
             }
@@ -284,6 +414,13 @@ fn numbers_that_are_none_and_lists_that_cannot_be_are_refused() {
     bytes[at..at + 4].copy_from_slice(&[0xff; 4]);
     let error = ToGateway::decode(&bytes).expect_err("too many");
     assert_eq!(error.why, Why::TooMany(0xffff_ffff));
+    // Bodies that cannot be picked, layers that do not exist.
+    let mut bytes = ToGateway::Inspect(Inspect::default()).encode();
+    bytes[3] = 17;
+    let error = ToGateway::decode(&bytes).expect_err("too many");
+    assert_eq!(error.why, Why::TooMany(17));
+    let bytes = [&[0x05, 0, 0x80][..], &[0; 4]].concat();
+    assert!(ToGateway::decode(&bytes).is_err());
     // A rotation that is none.
     let mut spawn = Spawn::new(Shape::Plane, DVec3::ZERO);
     spawn.rotation = Quat::from_xyzw(3.0, 0.0, 0.0, 0.0);
@@ -333,7 +470,7 @@ fn the_page_shows_our_bytes() {
     cell.push(&Section::Packet(&[0x51, 0x00]));
     let examples = [
         ToGateway::Hello(Hello {
-            version: 1,
+            version: 2,
             token: "tell".to_owned(),
             area: Area::Everything,
             rate: 0,
@@ -357,6 +494,27 @@ fn the_page_shows_our_bytes() {
             sections: Sections::new(&[&cell]),
         }
         .encode(),
+        ToGateway::Inspect(Inspect {
+            layers: Layers::AURAS.with(Layers::TRUTH),
+            picked: vec![BodyId(7)],
+        })
+        .encode(),
+        ToClient::Inspection {
+            frame: 300,
+            parts: vec![Part {
+                region: Some(RegionId(1)),
+                tick: Tick(600),
+                content: Content::Auras(vec![AuraMark {
+                    body: BodyId(7),
+                    centre: DVec3::new(1.0, 0.5, 0.0),
+                    radius: 0.5,
+                    reach: 4.0,
+                    growth: 0.25,
+                    audience: vec![RegionId(0), RegionId(3)],
+                }]),
+            }],
+        }
+        .encode(),
     ];
     for example in examples {
         let line = hex(&example);
@@ -374,6 +532,7 @@ fn the_page_lists_all_kinds() {
         ("commands", COMMAND_KINDS),
         ("answers", ANSWER_KINDS),
         ("sections", SECTION_KINDS),
+        ("parts", PART_KINDS),
         ("goodbyes", GOODBYE_REASONS),
     ];
     for (title, kinds) in tables {
@@ -429,6 +588,11 @@ fn the_kinds_are_those_that_are_read() {
         .collect();
     let listed = SECTION_KINDS.iter().map(|(kind, _)| *kind).collect();
     assert_eq!(sent, listed);
+    let sent: std::collections::BTreeSet<u8> = contents().iter().map(Content::kind).collect();
+    let listed = PART_KINDS.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(sent, listed);
+    let layers = contents().into_iter().map(|content| content.layer());
+    assert_eq!(layers.fold(Layers::NONE, Layers::with), Layers::ALL);
 }
 
 proptest! {

@@ -1,10 +1,11 @@
 //! A scene driven over a WebSocket.
 
-use crate::options::Options;
+use crate::options::{Options, Tap};
 use crate::scene::{Event, Scene, SceneError, Traffic};
 use client_protocol::{
-    Answer, Area, Command, Goodbye, Hello, Hit, Injection, MAX_GATEWAY_MESSAGE, Malformed,
-    RegionPlan, SUBPROTOCOL, SceneChoice, Spawn, StaticPiece, ToClient, ToGateway, VERSION,
+    Answer, Area, Command, EmulatedNetwork, Goodbye, Hello, Hit, Injection, Inspect,
+    MAX_GATEWAY_MESSAGE, Malformed, RegionPlan, SUBPROTOCOL, SceneChoice, Spawn, StaticPiece,
+    ToClient, ToGateway, VERSION,
 };
 use domain::{BodyId, Shape, SimTime, StaticId};
 use futures_util::{SinkExt, StreamExt};
@@ -72,6 +73,8 @@ pub enum ClientError {
 
 enum Wish {
     Watch(Area),
+    Inspect(Inspect),
+    Anew,
     Command(Command, oneshot::Sender<Answer>),
     /// Bytes as they are: what a hostile client would send.
     Raw(Vec<u8>),
@@ -144,6 +147,7 @@ impl Client {
             welcomed: Some(welcomed),
             answers: BTreeMap::new(),
             next_command: 0,
+            tap: options.tap,
         };
         tokio::spawn(driver.run(hello));
         let client = Self {
@@ -204,6 +208,16 @@ impl Client {
     /// Wants to see another part of the world.
     pub async fn subscribe(&self, area: Area) -> Result<(), ClientError> {
         self.wish(Wish::Watch(area)).await
+    }
+
+    /// Wants to look closely; what comes are [`Event::Inspected`].
+    pub async fn inspect(&self, inspect: Inspect) -> Result<(), ClientError> {
+        self.wish(Wish::Inspect(inspect)).await
+    }
+
+    /// Wants to be told everything anew.
+    pub async fn ask_anew(&self) -> Result<(), ClientError> {
+        self.wish(Wish::Anew).await
     }
 
     /// Sends bytes as they are. For tests of gateways.
@@ -288,6 +302,22 @@ impl Client {
         Ok(StaticId(u32::try_from(id).unwrap_or(u32::MAX)))
     }
 
+    /// Ends all injections; returns how many there were.
+    pub async fn stop_injections(&self) -> Result<u64, ClientError> {
+        self.done(Command::StopInjections).await
+    }
+
+    /// Kills a region server of a demonstration.
+    pub async fn kill_server(&self, name: &str) -> Result<(), ClientError> {
+        let server = name.to_owned();
+        self.done(Command::KillServer { server }).await.map(drop)
+    }
+
+    /// Makes the network between the servers of a demonstration worse or better.
+    pub async fn set_network(&self, network: EmulatedNetwork) -> Result<(), ClientError> {
+        self.done(Command::SetNetwork(network)).await.map(drop)
+    }
+
     /// What does a ray hit first?
     pub async fn ray(
         &self,
@@ -344,6 +374,7 @@ struct Driver {
     welcomed: Option<oneshot::Sender<()>>,
     answers: BTreeMap<u32, oneshot::Sender<Answer>>,
     next_command: u32,
+    tap: Option<Tap>,
 }
 
 impl Driver {
@@ -392,6 +423,8 @@ impl Driver {
     async fn fulfil(&mut self, wish: Wish) -> Result<(), ClientError> {
         let bytes = match wish {
             Wish::Watch(area) => ToGateway::Watch(area).encode(),
+            Wish::Inspect(inspect) => ToGateway::Inspect(inspect).encode(),
+            Wish::Anew => ToGateway::Anew.encode(),
             Wish::Raw(bytes) => bytes,
             Wish::Command(command, answer) => {
                 self.next_command += 1;
@@ -417,6 +450,10 @@ impl Driver {
                 // Whoever does not ask for events misses them.
                 let _ = self.told.try_send(event);
             }
+        }
+        if let Some(tap) = &self.tap {
+            // Whoever listened may have gone.
+            let _ = tap.send((local, bytes.to_vec()));
         }
         match message {
             ToClient::Welcome(_) => {

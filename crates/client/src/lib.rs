@@ -31,7 +31,7 @@ pub use client_protocol::{
     Struck,
 };
 pub use connection::{Client, ClientError};
-pub use options::Options;
+pub use options::{Options, Tap};
 pub use pace::Pace;
 pub use reckoning::stream::Shown;
 pub use scene::{Event, KnownBody, Scene, SceneError, Traffic};

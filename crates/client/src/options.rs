@@ -1,10 +1,15 @@
 //! How a client connects.
 
 use client_protocol::Area;
+use domain::SimTime;
 use std::time::Duration;
+use tokio::sync::mpsc::UnboundedSender;
+
+/// Every message as it came, with the time of the client's own clock.
+pub type Tap = UnboundedSender<(SimTime, Vec<u8>)>;
 
 /// How a client connects.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Its secret; empty where none is needed.
     pub token: String,
@@ -17,6 +22,8 @@ pub struct Options {
     pub poses: bool,
     /// How long to wait for an answer (default 10 s).
     pub patience: Duration,
+    /// Who gets every message as it comes, after the client itself has understood it (default nobody). For recordings.
+    pub tap: Option<Tap>,
 }
 
 impl Default for Options {
@@ -27,6 +34,7 @@ impl Default for Options {
             rate: 0,
             poses: true,
             patience: Duration::from_secs(10),
+            tap: None,
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What a client knows of the world: a core without I/O.
 
 use crate::pace::Pace;
-use client_protocol::{FormEntry, Piece, Section, Sections, ToClient, Welcome, WorldMessage};
+use client_protocol::{
+    Features, FormEntry, Part, Piece, Section, Sections, ToClient, Welcome, WorldMessage,
+};
 use domain::{BodyId, RegionId, Shape, SimTime, StaticId, TickLength};
 use glam::{DVec3, Vec3};
 use reckoning::motion::{Exchange, SharedClock};
@@ -64,6 +66,8 @@ pub enum Event {
         /// How fast, m/s.
         speed: f32,
     },
+    /// What we look at closely.
+    Inspected(Box<Part>),
     /// An update has come.
     Updated {
         /// The newest frame.
@@ -106,6 +110,7 @@ struct Cell {
 pub struct Scene {
     poses: bool,
     welcome: Option<Welcome>,
+    features: Option<Features>,
     world: Option<WorldMessage>,
     statics: BTreeMap<StaticId, Piece>,
     forms: BTreeMap<u32, Shape>,
@@ -124,6 +129,7 @@ impl Scene {
         Self {
             poses,
             welcome: None,
+            features: None,
             world: None,
             statics: BTreeMap::new(),
             forms: BTreeMap::new(),
@@ -174,6 +180,12 @@ impl Scene {
                 };
                 // A gateway whose clock makes no sense is not followed; poses stay as they are.
                 let _ = self.clock.handle_exchange(local, &exchange);
+            }
+            ToClient::Features(features) => self.features = Some(features.clone()),
+            ToClient::Inspection { parts, .. } => {
+                let parts = parts.iter().cloned();
+                self.events
+                    .extend(parts.map(|part| Event::Inspected(Box::new(part))));
             }
             ToClient::Answer { .. } | ToClient::Goodbye { .. } => {}
         }
@@ -349,6 +361,11 @@ impl Scene {
         self.welcome.as_ref()
     }
 
+    /// What there is to do.
+    pub fn features(&self) -> Option<&Features> {
+        self.features.as_ref()
+    }
+
     /// The world.
     pub fn world(&self) -> Option<&WorldMessage> {
         self.world.as_ref()
@@ -387,6 +404,11 @@ impl Scene {
     /// How far our idea of the cluster's time may be off.
     pub fn clock_bound(&self, local: SimTime) -> Option<SimTime> {
         self.clock.error_bound(local)
+    }
+
+    /// The cluster's time at this time of our own clock, once it is known.
+    pub fn cluster_time(&self, local: SimTime) -> Option<SimTime> {
+        self.clock.now(local)
     }
 
     /// The cluster's present, in frames.

@@ -116,6 +116,21 @@ pub enum FromRegion {
         /// The answer.
         answer: Answer,
     },
+    /// To whoever looks closely.
+    Insight(Box<Insight>),
+}
+
+/// What a region shows of itself, for clients that ask for it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Insight {
+    /// After this tick.
+    pub tick: Tick,
+    /// How it is.
+    pub state: Option<RegionState>,
+    /// How often the tolerances were exceeded: speed, latency, frame.
+    pub exceeded: [u64; 3],
+    /// Parts of the client protocol, byte by byte as clients get them, each with its layer.
+    pub parts: Vec<(u16, Vec<u8>)>,
 }
 
 /// A process to a region.
@@ -134,6 +149,11 @@ pub enum ToRegion {
         id: u64,
         /// What.
         question: Question,
+    },
+    /// Tell me of these layers (bits of the client protocol) until I say otherwise; none: of nothing any more.
+    Inspect {
+        /// Which.
+        layers: u16,
     },
 }
 

@@ -248,7 +248,7 @@ pub struct ClusterView {
     pub world: Option<Arc<WorldSpec>>,
     /// Who simulates it.
     pub assignment: Assignment,
-    revisions: BTreeMap<String, Revision>,
+    pub(crate) revisions: BTreeMap<String, Revision>,
 }
 
 impl ClusterView {

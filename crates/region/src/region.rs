@@ -487,6 +487,11 @@ impl Region {
         bodies
     }
 
+    /// Bodies that left right after the last tick, as they were then.
+    pub fn departed_bodies(&self) -> &[(BodyId, Motion)] {
+        &self.departed
+    }
+
     /// Bodies that all neighbours must know of, from where they are and not from what the boundary thinks it has told: whatever reaches into a
     /// trigger boundary or beyond. (What entered after the last step has not been looked at yet.)
     pub fn due_to_project(&self) -> Vec<(BodyId, Epoch)> {

@@ -29,7 +29,7 @@ fn every_scene_reads_without_warnings_and_is_described() {
             "{name} says what to expect"
         );
     }
-    assert_eq!(builtin::names().count(), 18);
+    assert_eq!(builtin::names().count(), 19);
     assert_eq!(builtin::text("no-such-scene"), None);
 }
 

@@ -21,4 +21,4 @@ mod user;
 pub use judge::{Judge, Judgement};
 pub use options::{SendOrder, SimOptions};
 pub use outcome::{Bytes, CpuPerTick, Outcome, combined_hash};
-pub use simulation::{SimError, Simulation, Watcher};
+pub use simulation::{Look, Onlooker, SimError, Simulation, Watcher};

@@ -135,6 +135,12 @@ impl Server {
             .or_insert_with(|| Channel::new(me, peer, incarnation, config))
     }
 
+    /// Bytes of all datagrams to others since the last start.
+    pub fn bytes_sent(&self) -> u64 {
+        let channels = self.channels.values();
+        channels.map(|channel| channel.stats().bytes).sum()
+    }
+
     /// A datagram has come in; what it completes waits in the inbox for the next frame.
     pub fn handle_datagram(&mut self, now: SimTime, from: RegionId, bytes: &[u8]) {
         let channel = self.channel(from);

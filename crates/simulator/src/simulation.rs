@@ -21,7 +21,7 @@ use crate::user::User;
 use boundary::HandoverMode;
 use domain::{RegionId, RegionMap, RegionMapError, SimTime, Tick};
 use region::staging::{Staging, region_map};
-use region::{Region, RegionError, TickRecord};
+use region::{Region, RegionError, RegionEvent, TickRecord};
 use scenes::Scene;
 use setup::{boundary_config, check_faults, duration, servers};
 use std::collections::BTreeMap;
@@ -69,11 +69,31 @@ pub struct Simulation {
     history: Xxh3,
     snapshot_of: BTreeMap<RegionId, Tick>,
     watcher: Option<Watcher>,
+    onlooker: Option<Onlooker>,
+    // What happened between two ticks, for the onlooker.
+    unseen: BTreeMap<RegionId, Vec<RegionEvent>>,
     stopped: bool,
 }
 
 /// Hears every fact as it happens; a break ends the run there.
 pub type Watcher = Box<dyn FnMut(SimTime, &Fact<'_>) -> ControlFlow<()>>;
+
+/// A region after a tick, as a live server would see it.
+pub struct Look<'a> {
+    /// The time.
+    pub now: SimTime,
+    /// The region.
+    pub region: &'a Region,
+    /// What users have brought about since the tick before.
+    pub between: &'a [RegionEvent],
+    /// What has happened in the tick.
+    pub record: &'a TickRecord,
+    /// Datagram bytes it had sent to others before.
+    pub bytes_sent: u64,
+}
+
+/// Looks at every region after each of its ticks. It sees everything and changes nothing.
+pub type Onlooker = Box<dyn FnMut(&Look<'_>)>;
 
 impl Simulation {
     /// Sets up a scene: regions, owners, network, checkers.
@@ -103,6 +123,8 @@ impl Simulation {
             history: Xxh3::new(),
             snapshot_of: BTreeMap::new(),
             watcher: None,
+            onlooker: None,
+            unseen: BTreeMap::new(),
             stopped: false,
             servers,
             map,
@@ -128,6 +150,11 @@ impl Simulation {
     /// Lets a watcher hear every fact from now on. A run that it ends early is not drained: what is under way stays so.
     pub fn watch(&mut self, watcher: Watcher) {
         self.watcher = Some(watcher);
+    }
+
+    /// Lets an onlooker see every region after each tick from now on.
+    pub fn look(&mut self, onlooker: Onlooker) {
+        self.onlooker = Some(onlooker);
     }
 
     /// Runs to the end; `progress` hears the share that is done.
@@ -190,9 +217,25 @@ impl Simulation {
         let (now, last_tick) = (self.now, self.last_tick.0);
         let id = self.servers[index].id();
         let mut records = Vec::new();
+        let bytes_sent = self.servers[index].bytes_sent();
+        let onlooker = &mut self.onlooker;
+        let mut between = self.unseen.remove(&id).unwrap_or_default();
         self.servers[index].run_frame(now, last_tick, |region| {
-            records.push(TickRecord::of(region))
+            let record = TickRecord::of(region);
+            if let Some(look) = onlooker {
+                look(&Look {
+                    now,
+                    region,
+                    between: &std::mem::take(&mut between),
+                    record: &record,
+                    bytes_sent,
+                });
+            }
+            records.push(record);
         });
+        if !between.is_empty() {
+            self.unseen.insert(id, between);
+        }
         self.tell_heard(id);
         for record in records {
             self.tell_tick(id, record);

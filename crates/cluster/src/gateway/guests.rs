@@ -1,24 +1,19 @@
 //! The clients of a gateway, as the hub sees them: what each is to get, and whether it keeps up.
 
-use super::cells::Cells;
 use super::counters::Counters;
-use super::replicas::Replicas;
 use super::roles::Guest;
 use super::settings::ClientLimits;
+use super::viewpoint::{FanOut, Viewpoint};
 use axum::body::Bytes;
-use client_protocol::{Answer, Area, Goodbye, ToClient, begin_update};
-use domain::{Rect, SimTime};
-use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use client_protocol::{Answer, Area, Goodbye, ToClient};
+use domain::SimTime;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-/// To someone who has just come, cells are told until so many bytes are full; the others follow in the next frames.
-const JOIN_BYTES: usize = 512 * 1024;
-/// An update without news is sent every so many frames: the client sees that time goes on.
-const QUIET_FRAMES: u64 = 10;
+/// Everything is told anew at most so often.
+const ANEW: SimTime = SimTime(1_000_000_000);
 
 /// What goes to a client.
 #[derive(Debug)]
@@ -98,55 +93,12 @@ pub struct Client {
     pub guest: Guest,
     /// The way to it.
     pub outbox: Outbox,
-    area: Area,
-    /// A message every so many frames.
-    every: u64,
-    has: BTreeSet<u16>,
-    /// What it gets with the next message.
-    held: Vec<u8>,
-    held_frames: u64,
+    /// What it is to get.
+    pub view: Viewpoint,
     behind_since: Option<SimTime>,
-    /// It must be told everything.
-    blank: bool,
-}
-
-/// What all clients of a frame share.
-pub struct FanOut<'a> {
-    pub frame: u64,
-    /// Is it a new one? Otherwise nothing happens but that clients who have just come get what there is.
-    pub is_new: bool,
-    pub cells: &'a mut Cells,
-    pub replicas: &'a Replicas,
-    /// World, scenery and forms, for those who know nothing.
-    pub everything: Vec<Bytes>,
-    /// New forms and scenery.
-    pub novelties: Vec<Bytes>,
-    pub limits: &'a ClientLimits,
-    pub counters: &'a Counters,
-    shared: FxHashMap<Vec<u16>, Bytes>,
-}
-
-impl<'a> FanOut<'a> {
-    /// Of a frame.
-    pub fn new(
-        frame: u64,
-        is_new: bool,
-        (cells, replicas): (&'a mut Cells, &'a Replicas),
-        limits: &'a ClientLimits,
-        counters: &'a Counters,
-    ) -> Self {
-        Self {
-            frame,
-            is_new,
-            cells,
-            replicas,
-            everything: Vec::new(),
-            novelties: Vec::new(),
-            limits,
-            counters,
-            shared: FxHashMap::default(),
-        }
-    }
+    /// It wants to be told everything anew; it was last.
+    wants_anew: bool,
+    told_anew: Option<SimTime>,
 }
 
 impl Client {
@@ -159,148 +111,73 @@ impl Client {
         Self {
             guest,
             outbox,
-            area,
-            every,
-            has: BTreeSet::new(),
-            held: Vec::new(),
-            held_frames: 0,
+            view: Viewpoint::new(area, every),
             behind_since: None,
-            blank: true,
+            wants_anew: false,
+            told_anew: None,
         }
     }
 
-    /// Must it be told everything?
-    pub fn is_blank(&self) -> bool {
-        self.blank
+    /// It wants to be told everything anew.
+    pub fn ask_anew(&mut self) {
+        self.wants_anew = true;
     }
 
-    /// It wants to see something else.
-    pub fn watch(&mut self, area: Area) {
-        self.area = area;
-    }
-
-    /// There is another world: what it knew is worth nothing.
-    pub fn forget_all(&mut self) {
-        self.blank = true;
-        self.has.clear();
-        self.held.clear();
+    /// Does it want to be told everything anew, and is it time?
+    pub fn begin_anew(&mut self, now: SimTime) -> bool {
+        let due = self.told_anew.is_none_or(|told| now.since(told) >= ANEW);
+        let begins = self.wants_anew && due;
+        if begins {
+            self.wants_anew = false;
+            self.told_anew = Some(now);
+            self.view.forget_all();
+        }
+        begins
     }
 
     /// Gives it what it is to get. Says whether it may stay.
-    pub fn serve(&mut self, now: SimTime, fan_out: &mut FanOut) -> bool {
-        if self.behind_since.is_some() && !self.has_caught_up(now, fan_out) {
-            let since = self.behind_since.unwrap_or(now);
-            return now.since(since).as_secs() < fan_out.limits.patience.as_secs_f64();
+    pub fn serve(
+        &mut self,
+        now: SimTime,
+        fan_out: &mut FanOut,
+        limits: &ClientLimits,
+        counters: &Counters,
+    ) -> bool {
+        if let Some(since) = self.behind_since {
+            if self.outbox.waiting() > limits.backlog / 4 {
+                return now.since(since).as_secs() < limits.patience.as_secs_f64();
+            }
+            self.behind_since = None;
         }
-        if !self.greet(fan_out) {
-            self.fall_behind(now, fan_out.counters);
+        let greetings = self.view.greet(fan_out);
+        if !greetings
+            .into_iter()
+            .all(|message| self.outbox.push(message))
+        {
+            self.fall_behind(now, counters);
             return true;
         }
-        let message = self.next_message(fan_out);
-        let room = self.outbox.waiting() < fan_out.limits.backlog;
-        if message.is_some_and(|message| !room || !self.outbox.push(message)) {
-            self.fall_behind(now, fan_out.counters);
+        let message = self.view.next_message(fan_out);
+        if message.is_some_and(|message| !self.has_room(limits) || !self.outbox.push(message)) {
+            self.fall_behind(now, counters);
+            return true;
+        }
+        // Who is behind may miss a look at the auras, but not the bodies.
+        let inspection = self.view.next_inspection(fan_out);
+        if inspection.is_some_and(|message| !self.has_room(limits) || !self.outbox.push(message)) {
+            self.view.missed_inspection();
         }
         true
     }
 
-    fn has_caught_up(&mut self, _now: SimTime, fan_out: &FanOut) -> bool {
-        let caught_up = self.outbox.waiting() <= fan_out.limits.backlog / 4;
-        if caught_up {
-            self.behind_since = None;
-        }
-        caught_up
+    fn has_room(&self, limits: &ClientLimits) -> bool {
+        self.outbox.waiting() < limits.backlog
     }
 
     /// It does not read fast enough: rather than let messages pile up it gets none for a while, and then everything anew.
     fn fall_behind(&mut self, now: SimTime, counters: &Counters) {
         counters.skipped.add_one();
         self.behind_since = Some(now);
-        self.forget_all();
-    }
-
-    /// What does not belong to a frame.
-    fn greet(&mut self, fan_out: &FanOut) -> bool {
-        if std::mem::take(&mut self.blank) {
-            let all = fan_out.everything.iter();
-            return all.cloned().all(|message| self.outbox.push(message));
-        }
-        let all = fan_out.novelties.iter();
-        all.cloned().all(|message| self.outbox.push(message))
-    }
-
-    fn next_message(&mut self, fan_out: &mut FanOut) -> Option<Bytes> {
-        let wanted = self.wanted(fan_out.cells);
-        let is_settled =
-            wanted.len() == self.has.len() && wanted.iter().all(|cell| self.has.contains(cell));
-        if is_settled && self.every == 1 {
-            return self.shared_message(fan_out);
-        }
-        self.gather(&wanted, fan_out);
-        self.held_frames += u64::from(fan_out.is_new);
-        let due = match self.held.is_empty() {
-            true => self.held_frames >= QUIET_FRAMES.max(self.every),
-            false => self.held_frames >= self.every || !is_settled,
-        };
-        due.then(|| {
-            self.held_frames = 0;
-            let mut message = begin_update(fan_out.frame);
-            message.append(&mut self.held);
-            message.into()
-        })
-    }
-
-    /// Everyone who watches the same cells gets the same bytes.
-    fn shared_message(&mut self, fan_out: &mut FanOut) -> Option<Bytes> {
-        if !fan_out.is_new {
-            return None;
-        }
-        let key: Vec<u16> = self.has.iter().copied().collect();
-        let (cells, frame) = (&*fan_out.cells, fan_out.frame);
-        let message = fan_out.shared.entry(key).or_insert_with_key(|key| {
-            let mut message = begin_update(frame);
-            key.iter()
-                .for_each(|cell| message.extend(cells.sections(*cell)));
-            message.into()
-        });
-        let empty = message.len() == begin_update(frame).len();
-        let quiet = empty && !frame.is_multiple_of(QUIET_FRAMES);
-        (!quiet).then(|| message.clone())
-    }
-
-    fn gather(&mut self, wanted: &[u16], fan_out: &mut FanOut) {
-        let unwanted = self.has.iter().copied();
-        let unwanted: Vec<u16> = unwanted.filter(|cell| !wanted.contains(cell)).collect();
-        if fan_out.is_new {
-            for cell in self.has.iter().filter(|cell| wanted.contains(cell)) {
-                self.held.extend(fan_out.cells.sections(*cell));
-            }
-        }
-        // New ones first: a body that is in an old and in a new cell stays in sight.
-        for cell in wanted {
-            if self.held.len() > JOIN_BYTES {
-                break;
-            }
-            if self.has.contains(cell) {
-                continue;
-            }
-            if let Some(bytes) = fan_out.cells.join(fan_out.frame, *cell, fan_out.replicas) {
-                self.held.extend(&bytes[..]);
-                self.has.insert(*cell);
-            }
-        }
-        for cell in unwanted {
-            self.held.extend(Cells::end(cell).bytes());
-            self.has.remove(&cell);
-        }
-    }
-
-    /// The cells it wants, the most wanted first.
-    fn wanted(&self, cells: &Cells) -> Vec<u16> {
-        match &self.area {
-            Area::Nothing => Vec::new(),
-            Area::Everything => cells.touched(&Rect::EVERYWHERE),
-            Area::Rect(rect) => cells.touched(rect),
-        }
+        self.view.forget_all();
     }
 }

@@ -7,7 +7,8 @@
 //! ```
 
 use super::counters::Counters;
-use super::guests::{Client, FanOut, Outbox};
+use super::demo::DemoControls;
+use super::guests::{Client, Outbox};
 use super::injections::Running;
 use super::live_world::LiveWorld;
 use super::roles::Guest;
@@ -19,8 +20,11 @@ use crate::messages::{self, FromRegion, Subscription, ToRegion};
 use crate::names::{NodeId, Place};
 use crate::post_office::Mail;
 use crate::schema::ClusterView;
+use crate::server::REGION_LAYERS;
 use axum::body::Bytes;
-use client_protocol::{Answer, Area, Command, Goodbye, ToClient, VERSION, Welcome};
+use client_protocol::{
+    Answer, Area, Command, Features, Goodbye, Inspect, Layers, ToClient, VERSION, Welcome,
+};
 use cpu_time::ThreadTime;
 use domain::{BodyId, RegionId, SimTime};
 use rustc_hash::FxHashMap;
@@ -36,6 +40,9 @@ const INTRODUCTION: SimTime = SimTime(100_000_000);
 /// At least so often those who have just come are looked after, even if the world stands still.
 const STILL: SimTime = SimTime(100_000_000);
 
+/// To someone who has just come, cells are told until so many bytes are full; the others follow in the next frames.
+const JOIN_BYTES: usize = 512 * 1024;
+
 /// What a client's reader tells the hub.
 #[derive(Debug)]
 pub enum Request {
@@ -49,6 +56,10 @@ pub enum Request {
     },
     /// It wants to see something else.
     Watch { session: u64, area: Area },
+    /// It wants to look closely.
+    Inspect { session: u64, inspect: Inspect },
+    /// It wants to be told everything anew.
+    Anew { session: u64 },
     /// It wants something.
     Order {
         session: u64,
@@ -84,6 +95,12 @@ pub struct Hub {
     registered: Option<SimTime>,
     /// For what must wait for the control plane.
     pub(super) elsewhere: tokio::runtime::Handle,
+    /// In a demonstration: what clients may do to it.
+    pub(super) demo: Option<Arc<dyn DemoControls>>,
+    /// What clients know of what there is to do.
+    features: Bytes,
+    /// What regions were last asked to show.
+    asked: Layers,
 }
 
 impl Hub {
@@ -95,6 +112,7 @@ impl Hub {
         membership: Arc<Membership>,
         correspondent: Correspondent,
         node: NodeId,
+        demo: Option<Arc<dyn DemoControls>>,
     ) -> Self {
         let mut view = membership.view();
         view.mark_changed();
@@ -118,6 +136,9 @@ impl Hub {
             served: SimTime::ZERO,
             registered: None,
             elsewhere: tokio::runtime::Handle::current(),
+            features: features(demo.as_deref()),
+            demo,
+            asked: Layers::NONE,
         }
     }
 
@@ -175,8 +196,12 @@ impl Hub {
             return;
         };
         self.end_world();
-        match LiveWorld::new(Arc::clone(spec), &self.settings, self.next_question) {
-            Ok(world) => self.world = Some(world),
+        let (feed_ticks, cells) = (self.settings.feed_ticks, self.settings.cells);
+        match LiveWorld::new(Arc::clone(spec), feed_ticks, cells, self.next_question) {
+            Ok(mut world) => {
+                world.sights.want(self.asked);
+                self.world = Some(world);
+            }
             Err(error) => {
                 tracing::error!(%error, "the world's scene cannot be read");
                 self.hopeless = Some(spec.generation);
@@ -199,7 +224,9 @@ impl Hub {
         let mut errands = old.errands;
         errands.give_up();
         self.reply(errands.take_replies());
-        self.clients.values_mut().for_each(Client::forget_all);
+        for client in self.clients.values_mut() {
+            client.view.forget_all();
+        }
     }
 
     /// Each region's owner is asked to tell us everything.
@@ -230,7 +257,14 @@ impl Hub {
                 tracing::warn!(%region, %error, "cannot subscribe");
                 continue;
             }
-            world.terms.insert(region, seat.term);
+            world.handle_term(now, region, seat.term);
+            let layers = self.asked.and(REGION_LAYERS);
+            if !layers.is_empty() {
+                let message = messages::encode(&ToRegion::Inspect { layers: layers.0 });
+                if let Err(error) = self.correspondent.send(end, message) {
+                    tracing::warn!(%region, %error, "cannot look closely");
+                }
+            }
             if known.is_some() {
                 world.errands.handle_new_owner(now, region);
             }
@@ -257,7 +291,7 @@ impl Hub {
         // Those who know nothing yet get it with everything else.
         for client in self.clients.values_mut() {
             if !client.outbox.push(message.clone()) {
-                client.forget_all();
+                client.view.forget_all();
             }
         }
         self.told_world = Some(message);
@@ -282,6 +316,9 @@ impl Hub {
                 self.counters.feeds.add_one();
                 world.handle_feed(now, place.region, &feed);
             }
+            Ok(FromRegion::Insight(insight)) => {
+                world.sights.handle_insight(place.region, *insight);
+            }
             Ok(FromRegion::Answer { id, answer }) => world.errands.handle_answer(now, id, answer),
             Ok(_) => tracing::warn!(%place, "a message for someone else"),
             Err(error) => tracing::warn!(%place, %error, "a message was refused"),
@@ -298,6 +335,9 @@ impl Hub {
     fn handle_glance(&mut self) {
         let now = self.clock.local();
         self.inject(now);
+        if self.demo.is_some() {
+            self.tell_features();
+        }
         let view = self.view.borrow().clone();
         self.subscribe(&view);
         if let Some(world) = &mut self.world {
@@ -398,6 +438,7 @@ impl Hub {
             } => {
                 let welcome = self.welcome(session, &guest);
                 outbox.push(ToClient::Welcome(welcome).encode().into());
+                outbox.push(self.features.clone());
                 let frames_per_sec =
                     1.0 / (welcome.tick.as_secs() * f64::from(welcome.frame_ticks));
                 let client = Client::new(guest, outbox, area, rate, frames_per_sec);
@@ -405,7 +446,18 @@ impl Hub {
             }
             Request::Watch { session, area } => {
                 if let Some(client) = self.clients.get_mut(&session) {
-                    client.watch(area);
+                    client.view.watch(area);
+                }
+            }
+            Request::Inspect { session, inspect } => {
+                if let Some(client) = self.clients.get_mut(&session) {
+                    client.view.inspect(inspect);
+                    self.ask_to_show();
+                }
+            }
+            Request::Anew { session } => {
+                if let Some(client) = self.clients.get_mut(&session) {
+                    client.ask_anew();
                 }
             }
             Request::Order {
@@ -416,6 +468,7 @@ impl Hub {
             Request::Leave { session } => {
                 self.clients.remove(&session);
                 self.injections.retain(|running| running.session != session);
+                self.ask_to_show();
             }
         }
         self.counters.sessions.set(self.clients.len() as u64);
@@ -445,33 +498,21 @@ impl Hub {
     }
 
     fn fan_out(&mut self, now: SimTime, is_new: bool) {
+        self.begin_anew(now);
         let Some(world) = &mut self.world else {
             return;
         };
-        let Some(frame) = world.frame() else {
+        let anyone_blank = self.clients.values().any(|client| client.view.is_blank());
+        let told = self.told_world.as_ref().filter(|_| anyone_blank);
+        let view = self.view.borrow().clone();
+        let Some(mut fan_out) = world.fan_out(now, is_new, &view, told, JOIN_BYTES) else {
             return;
         };
         self.served = now;
-        let mut everything: Vec<Bytes> = Vec::new();
-        if self.clients.values().any(Client::is_blank) {
-            everything.extend(self.told_world.clone());
-            everything.push(world.scenery().encode().into());
-            everything.push(world.forms().encode().into());
-        }
-        let mut novelties: Vec<Bytes> = Vec::new();
-        if is_new {
-            let fresh = world.replicas.forms_mut().take_fresh();
-            let fresh = (!fresh.is_empty()).then_some(ToClient::Forms(fresh));
-            let news = [fresh, world.take_put_up()].into_iter().flatten();
-            novelties.extend(news.map(|message| Bytes::from(message.encode())));
-        }
-        let both = (&mut world.cells, &world.replicas);
-        let counters = Arc::clone(&self.counters);
-        let mut fan_out = FanOut::new(frame, is_new, both, &self.settings.limits, &counters);
-        fan_out.everything = everything;
-        fan_out.novelties = novelties;
+        let (limits, counters) = (&self.settings.limits, &self.counters);
+        let before = self.clients.len();
         self.clients.retain(|_, client| {
-            let stays = client.serve(now, &mut fan_out);
+            let stays = client.serve(now, &mut fan_out, limits, counters);
             if !stays {
                 counters.too_slow.add_one();
                 client
@@ -480,7 +521,66 @@ impl Hub {
             }
             stays
         });
-        counters.sessions.set(self.clients.len() as u64);
+        self.counters.sessions.set(self.clients.len() as u64);
+        if self.clients.len() < before {
+            self.ask_to_show();
+        }
+    }
+
+    /// Those who want to be told everything anew.
+    fn begin_anew(&mut self, now: SimTime) {
+        let sessions: Vec<u64> = self.clients.keys().copied().collect();
+        for session in sessions {
+            let Some(client) = self.clients.get_mut(&session) else {
+                continue;
+            };
+            if !client.begin_anew(now) {
+                continue;
+            }
+            let (guest, outbox) = (client.guest.clone(), client.outbox.clone());
+            let welcome = ToClient::Welcome(self.welcome(session, &guest));
+            outbox.push(welcome.encode().into());
+            outbox.push(self.features.clone());
+        }
+    }
+
+    /// Regions show what at least one client looks at.
+    fn ask_to_show(&mut self) {
+        let layers = self.clients.values().map(|client| client.view.layers());
+        let wanted = layers.fold(Layers::NONE, Layers::with);
+        if wanted == self.asked {
+            return;
+        }
+        let (before, now) = (self.asked.and(REGION_LAYERS), wanted.and(REGION_LAYERS));
+        self.asked = wanted;
+        let Some(world) = &mut self.world else {
+            return;
+        };
+        world.sights.want(wanted);
+        if before == now {
+            return;
+        }
+        let message = messages::encode(&ToRegion::Inspect { layers: now.0 });
+        for region in world.terms.keys() {
+            let end = world.spec.place(*region).endpoint();
+            if let Err(error) = self.correspondent.send(end, message.clone()) {
+                tracing::warn!(%region, %error, "cannot look closely");
+            }
+        }
+    }
+
+    /// The emulated network may have changed: everyone is to know.
+    fn tell_features(&mut self) {
+        let features = features(self.demo.as_deref());
+        if features == self.features {
+            return;
+        }
+        self.features = features;
+        for client in self.clients.values_mut() {
+            if !client.outbox.push(self.features.clone()) {
+                client.ask_anew();
+            }
+        }
     }
 
     /// The regions that have something near a ball or a path, as far as we know, and the one that holds the place (which has the scenery).
@@ -501,4 +601,15 @@ impl Hub {
         regions.insert(world.spec.map.region_at(place.x, place.z));
         regions
     }
+}
+
+fn features(demo: Option<&dyn DemoControls>) -> Bytes {
+    let scenes = scenes::builtin::names();
+    let about = |name: &str| scenes::builtin::about(name).unwrap_or_default().to_owned();
+    let features = Features {
+        demo: demo.is_some(),
+        network: demo.map(DemoControls::network).unwrap_or_default(),
+        scenes: scenes.map(|name| (name.to_owned(), about(name))).collect(),
+    };
+    ToClient::Features(features).encode().into()
 }

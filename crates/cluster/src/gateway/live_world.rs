@@ -10,10 +10,12 @@
 use super::cells::Cells;
 use super::errands::Errands;
 use super::replicas::{News, Replica, Replicas};
-use super::settings::GatewaySettings;
+use super::sights::{FRAMES_PER_ROUND, Known, Sights};
+use super::viewpoint::FanOut;
 use crate::messages::Feed;
 use crate::names::{Generation, NodeId, Term};
 use crate::schema::{ClusterView, WorldSpec};
+use axum::body::Bytes;
 use client_protocol::{Piece, RegionMark, ToClient, WorldMessage};
 use domain::{BodyId, Motion, RegionId, SimTime, Static, Tick, TickLength};
 use glam::{DVec3, Quat};
@@ -39,6 +41,8 @@ pub struct LiveWorld {
     pub replicas: Replicas,
     /// What clients get of them.
     pub cells: Cells,
+    /// What is shown to those who look closely.
+    pub sights: Sights,
     /// What clients want of it.
     pub errands: Errands,
     /// Whose feeds we get.
@@ -69,15 +73,17 @@ impl LiveWorld {
     /// Before anything is known of its bodies.
     pub fn new(
         spec: Arc<WorldSpec>,
-        settings: &GatewaySettings,
+        feed_ticks: u64,
+        cells: u16,
         first_question: u64,
     ) -> Result<Self, SceneErrors> {
         let scene: Scene = spec.load_scene()?;
-        let feed_ticks = settings.feed_ticks.max(1);
+        let feed_ticks = feed_ticks.max(1);
         let stream = stream_settings(&spec, scene.gravity.as_dvec3(), feed_ticks);
         Ok(Self {
             replicas: Replicas::default(),
-            cells: Cells::new(stream, spec.map.extent(), settings.cells),
+            cells: Cells::new(stream, spec.map.extent(), cells),
+            sights: Sights::default(),
             errands: Errands::starting_at(first_question),
             terms: BTreeMap::new(),
             statics: scene.statics,
@@ -97,11 +103,6 @@ impl LiveWorld {
     /// Which world.
     pub fn generation(&self) -> Generation {
         self.spec.generation
-    }
-
-    /// The last frame.
-    pub fn frame(&self) -> Option<u64> {
-        self.frame
     }
 
     /// How the stream works, for clients.
@@ -171,6 +172,64 @@ impl LiveWorld {
             &frame.news,
             &contacts,
         );
+    }
+
+    /// A region has a new owner.
+    pub fn handle_term(&mut self, now: SimTime, region: RegionId, term: Term) {
+        self.terms.insert(region, term);
+        self.sights.handle_new_owner(now, region);
+    }
+
+    /// What all who watch the last frame share; `world`: what is told of the world itself. `None`: there is no frame yet.
+    pub fn fan_out(
+        &mut self,
+        now: SimTime,
+        is_new: bool,
+        view: &ClusterView,
+        world: Option<&Bytes>,
+        join_bytes: usize,
+    ) -> Option<FanOut<'_>> {
+        let frame = self.frame?;
+        let tick = Tick(frame * self.feed_ticks);
+        let mut everything: Vec<Bytes> = Vec::new();
+        let mut novelties: Vec<Bytes> = Vec::new();
+        if let Some(world) = world {
+            everything.push(world.clone());
+            everything.push(self.scenery().encode().into());
+            everything.push(self.forms().encode().into());
+        }
+        if is_new {
+            let fresh = self.replicas.forms_mut().take_fresh();
+            let fresh = (!fresh.is_empty()).then_some(ToClient::Forms(fresh));
+            let news = [fresh, self.take_put_up()].into_iter().flatten();
+            novelties.extend(news.map(|message| Bytes::from(message.encode())));
+        }
+        let wanted = !self.sights.wanted().is_empty();
+        let is_round = is_new && wanted && frame.is_multiple_of(FRAMES_PER_ROUND);
+        if is_round {
+            let known = Known {
+                now,
+                replicas: &self.replicas,
+                view,
+                heard: &self.heard,
+                regions: self.spec.map.len() as u32,
+            };
+            self.sights.begin_round(&known, tick);
+        }
+        Some(FanOut {
+            frame,
+            is_new,
+            is_round,
+            tick,
+            cells: &mut self.cells,
+            replicas: &self.replicas,
+            sights: &mut self.sights,
+            everything,
+            novelties,
+            join_bytes,
+            shared: Default::default(),
+            inspections: Default::default(),
+        })
     }
 
     /// What clients are told of the world itself.

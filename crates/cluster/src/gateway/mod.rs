@@ -10,6 +10,7 @@
 mod cells;
 mod checks;
 mod counters;
+mod demo;
 mod errands;
 mod files;
 mod forms;
@@ -19,13 +20,20 @@ mod injections;
 mod listener;
 mod live_world;
 mod orders;
+mod recorder;
+mod replay;
 mod replicas;
 mod roles;
 mod session;
 mod settings;
+mod sights;
+mod viewpoint;
 mod world_change;
 
 pub use counters::{Count, Counters};
+pub use demo::DemoControls;
+pub use recorder::{RecordedFrame, Recorder, RecorderSettings};
+pub use replay::{ReplayError, ReplayServer};
 pub use replicas::{LONGEST_JOURNEY, News, Replica, Replicas};
 pub use roles::{ClientRole, Guest, Tokens, TokensError};
 pub use settings::{ClientLimits, GatewaySettings};
@@ -83,6 +91,7 @@ pub struct Gateway {
     listener: TcpListener,
     address: SocketAddr,
     counters: Arc<Counters>,
+    demo: Option<Arc<dyn DemoControls>>,
 }
 
 impl Gateway {
@@ -102,7 +111,14 @@ impl Gateway {
             listener,
             address,
             counters: Arc::default(),
+            demo: None,
         })
+    }
+
+    /// It serves a demonstration: admins may do these things to it, too.
+    pub fn for_demo(mut self, controls: Arc<dyn DemoControls>) -> Self {
+        self.demo = Some(controls);
+        self
     }
 
     /// Where it listens.
@@ -138,6 +154,7 @@ impl Gateway {
             Arc::clone(&membership),
             correspondent,
             node.id,
+            self.demo,
         );
         let beat = async {
             let view = membership.view();

@@ -1,6 +1,7 @@
 //! What clients order: may they, does it make sense, and whose business is it?
 
 use super::checks::Bounds;
+use super::demo::{DemoControls, check_network};
 use super::errands::Asker;
 use super::hub::Hub;
 use super::injections::Running;
@@ -119,6 +120,18 @@ impl Hub {
             }
             Command::DefineRegions(plan) => {
                 return Ok(self.change(asker, WorldChange::Regions(plan)));
+            }
+            Command::KillServer { server } => {
+                return self.control(asker, async move |demo| demo.kill_server(&server).await);
+            }
+            Command::SetNetwork(network) => {
+                check(check_network(&network))?;
+                return self.control(asker, async move |demo| demo.set_network(network).await);
+            }
+            Command::StopInjections => {
+                let about = std::mem::take(&mut self.injections).len() as u64;
+                let tick = domain::Tick::ZERO;
+                return Ok(Some(Answer::Done { tick, about }));
             }
             Command::PutUp(piece) => {
                 check(bounds.scenery(&piece))?;
@@ -309,5 +322,35 @@ impl Hub {
             outbox.answer(asker.command, answer);
         });
         None
+    }
+
+    /// Does something to the demonstration, in the background; elsewhere nobody has such hands.
+    fn control<F>(
+        &self,
+        asker: Asker,
+        act: impl FnOnce(Arc<dyn DemoControls>) -> F,
+    ) -> Result<Option<Answer>, Answer>
+    where
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        let demo = self.demo.clone().ok_or_else(|| {
+            Answer::Refused("only in a demonstration (`auramesh demo`)".to_owned())
+        })?;
+        let Some(client) = self.clients.get(&asker.session) else {
+            return Ok(None);
+        };
+        let outbox = client.outbox.clone();
+        let acting = act(demo);
+        self.elsewhere.spawn(async move {
+            let answer = match acting.await {
+                Ok(()) => Answer::Done {
+                    tick: domain::Tick::ZERO,
+                    about: 0,
+                },
+                Err(why) => Answer::Refused(why),
+            };
+            outbox.answer(asker.command, answer);
+        });
+        Ok(None)
     }
 }

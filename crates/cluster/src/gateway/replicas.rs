@@ -40,6 +40,13 @@ pub struct Replica {
     waits_since: Option<SimTime>,
 }
 
+impl Replica {
+    /// It has left its owner, and nobody has said yet to have it.
+    pub fn is_homeless(&self) -> bool {
+        self.waits_since.is_some()
+    }
+}
+
 /// What has changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct News {

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// What someone may do. Who may do more may do less.
@@ -54,8 +54,8 @@ pub struct Tokens {
 #[derive(Debug, Error)]
 pub enum TokensError {
     /// The file cannot be read.
-    #[error("cannot read the tokens: {0}")]
-    Io(#[from] io::Error),
+    #[error("cannot read the tokens in {0}: {1}")]
+    Io(PathBuf, io::Error),
     /// A line makes no sense. (The line itself may be a secret and is not shown.)
     #[error("line {line} of the tokens: {why}")]
     Line {
@@ -76,7 +76,11 @@ impl Tokens {
     /// From the file, if there is one. Without, only this machine may be listened to.
     pub fn load(file: Option<&Path>, bind: SocketAddr) -> Result<Self, TokensError> {
         match file {
-            Some(file) => Self::parse(&std::fs::read_to_string(file)?),
+            Some(file) => {
+                let text = std::fs::read_to_string(file);
+                let text = text.map_err(|error| TokensError::Io(file.to_owned(), error))?;
+                Self::parse(&text)
+            }
             None if bind.ip().is_loopback() => Ok(Self { known: None }),
             None => Err(TokensError::OpenToAll(bind)),
         }

@@ -109,7 +109,7 @@ async fn greet(
     };
     if hello.version != VERSION {
         counters.refused_versions.add_one();
-        return Err(Some((Goodbye::Version, "this gateway speaks version 1")));
+        return Err(Some((Goodbye::Version, "this gateway speaks version 2")));
     }
     let Some(guest) = lobby.tokens.guest(&hello.token) else {
         counters.refused_tokens.add_one();
@@ -191,6 +191,8 @@ impl Reader<'_> {
                 return Ok(());
             }
             ToGateway::Watch(area) => Request::Watch { session, area },
+            ToGateway::Inspect(inspect) => Request::Inspect { session, inspect },
+            ToGateway::Anew => Request::Anew { session },
             ToGateway::Command { id, command } => {
                 if id <= self.last_command {
                     counters.refused_replays.add_one();

@@ -11,6 +11,7 @@
 
 use super::feed::FeedBuilder;
 use super::gauges::SharedGauges;
+use super::insight::InsightBuilder;
 use super::questions;
 use super::timetable::Timetable;
 use crate::carrier::{Carrier, Datagram, Switchboard};
@@ -20,6 +21,7 @@ use crate::names::{NodeId, Place, Term};
 use crate::post_office::{Mail, PostOffice};
 use crate::schema::{ClusterView, WorldSpec};
 use channel::EndpointId;
+use client_protocol::{Figures, Layers};
 use cpu_time::ThreadTime;
 use domain::{RegionId, SimTime, Tick};
 use region::{Region, RegionEvent, TickRecord};
@@ -108,6 +110,8 @@ impl HostHandle {
     }
 }
 
+/// Those who look closely are told with every third feed.
+pub const FEEDS_PER_INSIGHT: u64 = 3;
 /// Longest time between two frames, as a share of the frame tolerance.
 const FRAMES_PER_TOLERANCE: u32 = 3;
 /// In doubt for so long, it goes on: nobody listens to it anyway if it was replaced.
@@ -126,6 +130,11 @@ struct Host {
     /// Processes that were registered when we last looked.
     met: BTreeSet<NodeId>,
     feed: FeedBuilder,
+    /// Who looks closely, and at what.
+    inspectors: BTreeMap<EndpointId, Layers>,
+    insight: InsightBuilder,
+    /// The longest tick since the last insight.
+    longest_tick: Duration,
     standby: Option<NodeId>,
     /// A snapshot is on its way there.
     unkept: Option<Tick>,
@@ -169,6 +178,9 @@ pub fn start(
         subscribers: BTreeMap::new(),
         met: BTreeSet::new(),
         feed: FeedBuilder::default(),
+        inspectors: BTreeMap::new(),
+        insight: InsightBuilder::default(),
+        longest_tick: Duration::ZERO,
         standby: None,
         unkept: None,
         snapshot_wanted: true,
@@ -335,10 +347,22 @@ impl Host {
         };
         let forgotten: Vec<EndpointId> = self.subscribers.keys().copied().filter(gone).collect();
         for end in forgotten {
-            self.subscribers.remove(&end);
-            self.post.forget(end);
+            self.forget(end);
         }
         self.met = view.nodes.keys().copied().collect();
+    }
+
+    fn forget(&mut self, end: EndpointId) {
+        self.subscribers.remove(&end);
+        self.post.forget(end);
+        if self.inspectors.remove(&end).is_some() {
+            self.want_insight();
+        }
+    }
+
+    fn want_insight(&mut self) {
+        let layers = self.inspectors.values().copied();
+        self.insight.want(layers.fold(Layers::NONE, Layers::with));
     }
 
     fn frame(&mut self, start: ThreadTime) {
@@ -404,6 +428,14 @@ impl Host {
                 }
                 self.send(from, &FromRegion::Answer { id, answer });
             }
+            Ok(ToRegion::Inspect { layers }) => {
+                let layers = Layers(layers).and(Layers::ALL);
+                match layers.is_empty() {
+                    true => self.inspectors.remove(&from),
+                    false => self.inspectors.insert(from, layers),
+                };
+                self.want_insight();
+            }
             Err(error) => self.fail(&error.to_string()),
         }
     }
@@ -451,6 +483,7 @@ impl Host {
             let start = ThreadTime::now();
             let record = self.tick();
             let spent = std::mem::take(&mut self.cpu) + start.elapsed();
+            self.longest_tick = self.longest_tick.max(spent);
             // Ticks that pass while it waits for answers are not stepped.
             if !self.region.is_recovering() {
                 let mut gauges = self.gauges.lock();
@@ -501,7 +534,46 @@ impl Host {
             let feed = self.feed.take(&self.region, self.kept);
             self.publish(&FromRegion::Feed(Box::new(feed)), |wanted| wanted.feed);
         }
+        if self.insight.is_wanted() {
+            self.insight.observe(&self.region, &events);
+            let every = self.shared.settings.feed_ticks * FEEDS_PER_INSIGHT;
+            if tick.0.is_multiple_of(every) {
+                self.show();
+            }
+        }
         record
+    }
+
+    /// Tells those who look closely.
+    fn show(&mut self) {
+        let figures = self.figures();
+        let state = self.gauges.read().state;
+        let insight = self.insight.take(&self.region, state, figures);
+        let bytes = messages::encode(&FromRegion::Insight(Box::new(insight)));
+        let local = self.shared.clock.local();
+        for end in self.inspectors.keys().copied().collect::<Vec<_>>() {
+            if let Err(full) = self.post.send(local, end, bytes.clone()) {
+                self.fail(&full.to_string());
+                self.forget(end);
+            }
+        }
+    }
+
+    fn figures(&mut self) -> Figures {
+        let gauges = self.gauges.read();
+        let is_region = |peer| Place::of_endpoint(peer).is_some();
+        Figures {
+            term: self.term.0,
+            ticks: gauges.ticks,
+            late_ticks: gauges.late_ticks,
+            cpu_ns: (gauges.cpu_secs * 1e9) as u64,
+            longest_ns: std::mem::take(&mut self.longest_tick).as_nanos() as u64,
+            arrived: gauges.arrived,
+            departed: gauges.departed,
+            bytes_to_regions: self.post.bytes_sent(is_region),
+            bytes_to_others: self.post.bytes_sent(|peer| !is_region(peer)),
+            ..Figures::default()
+        }
     }
 
     fn observe(&mut self, events: &[RegionEvent]) {
@@ -597,8 +669,7 @@ impl Host {
             if let Err(full) = self.post.send(local, end, bytes.clone()) {
                 // It cannot follow; it must begin anew.
                 self.fail(&full.to_string());
-                self.subscribers.remove(&end);
-                self.post.forget(end);
+                self.forget(end);
             }
         }
     }

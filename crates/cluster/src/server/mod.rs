@@ -3,13 +3,16 @@
 mod feed;
 mod gauges;
 mod host;
+mod insight;
 mod keeper;
 mod questions;
 mod standby;
 mod timetable;
 
+pub use feed::FeedBuilder;
 pub use gauges::Gauges;
-pub use host::HostSettings;
+pub use host::{FEEDS_PER_INSIGHT, HostSettings};
+pub use insight::{InsightBuilder, REGION_LAYERS};
 pub use standby::{KeptSnapshot, Standby};
 
 use crate::carrier::{Carrier, Switchboard};

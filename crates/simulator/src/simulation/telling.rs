@@ -147,6 +147,9 @@ impl Simulation {
 
     pub(super) fn tell_events(&mut self, region: RegionId) {
         while let Some(event) = self.servers[region.0 as usize].poll_event() {
+            if self.onlooker.is_some() {
+                self.unseen.entry(region).or_default().push(event.clone());
+            }
             self.tell_event(region, event);
         }
     }

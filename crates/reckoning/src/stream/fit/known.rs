@@ -114,7 +114,8 @@ impl Known<'_> {
 
     /// Ticks at which a curve may begin: not after the old one fails.
     pub(super) fn starts(&self, old_start: u64, fails: u64) -> impl Iterator<Item = u64> + use<> {
-        let last = fails.min(self.now);
+        // After a gap the old curve may have failed before anything is known.
+        let last = fails.max(self.oldest()).min(self.now);
         let first = (self.earliest.saturating_sub(START_EARLIER))
             .max(old_start)
             .max(self.oldest())

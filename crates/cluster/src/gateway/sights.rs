@@ -1,0 +1,421 @@
+//! What clients see who look closely: put together from what regions show and from what the gateway knows itself.
+//!
+//! ```text
+//!  regions ═ insights ═► sights ─► a round every third frame: parts, made once ─► whoever asked for that layer
+//! ```
+//! A core without I/O; nothing is kept or made while nobody asks.
+
+use super::replicas::{Replica, Replicas};
+use crate::messages::{Insight, RegionState};
+use crate::names::NodeId;
+use crate::schema::ClusterView;
+use client_protocol::{
+    BodyFlags, BodyMark, Content, Health, HealthState, Layers, Part, TruthMark, begin_inspection,
+};
+use domain::{BodyId, Epoch, RegionId, SimTime, Tick};
+use std::collections::BTreeMap;
+
+/// A round every so many frames.
+pub const FRAMES_PER_ROUND: u64 = 3;
+/// A region of which nothing was heard for so long is called silent.
+const SILENCE: SimTime = SimTime(250_000_000);
+/// Bytes of events of one region and kind that wait for the next round.
+const MOST_EVENT_BYTES: usize = 64 * 1024;
+/// Layers that tell what happened; the others tell how things are.
+const EVENTS: Layers = Layers(Layers::MIGRATIONS.0 | Layers::CROSSINGS.0);
+
+/// What was shown of one region.
+#[derive(Default)]
+struct Sight {
+    /// Since when it has this owner.
+    since: SimTime,
+    state: Option<RegionState>,
+    exceeded: [u64; 3],
+    /// The newest part of each layer; of events all since the last round.
+    parts: BTreeMap<u16, Vec<u8>>,
+}
+
+/// What all regions show.
+#[derive(Default)]
+pub struct Sights {
+    wanted: Layers,
+    regions: BTreeMap<RegionId, Sight>,
+    /// Bodies as they were told in the last round.
+    told: BTreeMap<BodyId, (Epoch, BodyFlags)>,
+    /// This round's parts by layer; bodies: those that have changed.
+    round: BTreeMap<u16, Vec<u8>>,
+    whole: Option<Vec<u8>>,
+    tick: Tick,
+}
+
+/// What a round is made of.
+pub struct Known<'a> {
+    /// The time.
+    pub now: SimTime,
+    /// All bodies.
+    pub replicas: &'a Replicas,
+    /// Who has which region.
+    pub view: &'a ClusterView,
+    /// The newest tick of each region, and when it was heard.
+    pub heard: &'a BTreeMap<RegionId, (Tick, SimTime)>,
+    /// All regions.
+    pub regions: u32,
+}
+
+impl Sights {
+    /// From now on these layers are wanted.
+    pub fn want(&mut self, layers: Layers) {
+        if !layers.contains(Layers::BODIES) {
+            self.told.clear();
+        }
+        for sight in self.regions.values_mut() {
+            sight
+                .parts
+                .retain(|layer, _| layers.contains(Layers(*layer)));
+        }
+        self.wanted = layers;
+    }
+
+    /// What is wanted.
+    pub fn wanted(&self) -> Layers {
+        self.wanted
+    }
+
+    /// A region has a new owner.
+    pub fn handle_new_owner(&mut self, now: SimTime, region: RegionId) {
+        let sight = Sight {
+            since: now,
+            ..Sight::default()
+        };
+        self.regions.insert(region, sight);
+    }
+
+    /// A region shows something.
+    pub fn handle_insight(&mut self, region: RegionId, insight: Insight) {
+        let sight = self.regions.entry(region).or_default();
+        sight.state = insight.state;
+        sight.exceeded = insight.exceeded;
+        for (layer, bytes) in insight.parts {
+            if !self.wanted.contains(Layers(layer)) {
+                continue;
+            }
+            let known = sight.parts.entry(layer).or_default();
+            if !EVENTS.contains(Layers(layer)) {
+                *known = bytes;
+            } else if known.len() + bytes.len() <= MOST_EVENT_BYTES {
+                known.extend(bytes);
+            }
+        }
+    }
+
+    /// A new round begins.
+    pub fn begin_round(&mut self, known: &Known, tick: Tick) {
+        self.tick = tick;
+        self.round.clear();
+        self.whole = None;
+        for sight in self.regions.values_mut() {
+            for (layer, bytes) in &sight.parts {
+                self.round.entry(*layer).or_default().extend(bytes);
+            }
+            let still = |layer: &u16, _: &mut Vec<u8>| !EVENTS.contains(Layers(*layer));
+            sight.parts.retain(still);
+        }
+        if self.wanted.contains(Layers::HEALTH) {
+            let health = self.round.entry(Layers::HEALTH.0).or_default();
+            for region in (0..known.regions).map(RegionId) {
+                let sight = self.regions.get(&region);
+                health.extend(health_part(region, sight, known).encode());
+            }
+        }
+        if self.wanted.contains(Layers::BODIES) {
+            let changes = self.changed_bodies(known.replicas);
+            if !changes.is_empty() {
+                let part = self.bodies_part(false, changes);
+                self.round.insert(Layers::BODIES.0, part);
+            }
+        }
+    }
+
+    fn bodies_part(&self, whole: bool, bodies: Vec<BodyMark>) -> Vec<u8> {
+        let part = Part {
+            region: None,
+            tick: self.tick,
+            content: Content::Bodies { whole, bodies },
+        };
+        part.encode()
+    }
+
+    fn changed_bodies(&mut self, replicas: &Replicas) -> Vec<BodyMark> {
+        let mut changes = Vec::new();
+        for (body, replica) in replicas.iter() {
+            let (epoch, flags) = (replica.epoch, flags(replica));
+            if self.told.insert(body, (epoch, flags)) != Some((epoch, flags)) {
+                changes.push(BodyMark { body, epoch, flags });
+            }
+        }
+        if self.told.len() > replicas.iter().len() {
+            self.told.retain(|body, _| replicas.get(*body).is_some());
+        }
+        changes
+    }
+
+    /// A message for someone who looks at these layers; `anew`: it does not know the bodies yet. `None`: nothing to tell.
+    pub fn message(&mut self, frame: u64, layers: Layers, anew: bool) -> Option<Vec<u8>> {
+        let mut message = begin_inspection(frame);
+        let empty = message.len();
+        if anew && layers.contains(Layers::BODIES) {
+            if self.whole.is_none() {
+                let told = self.told.iter();
+                let all = told.map(|(body, (epoch, flags))| BodyMark {
+                    body: *body,
+                    epoch: *epoch,
+                    flags: *flags,
+                });
+                self.whole = Some(self.bodies_part(true, all.collect()));
+            }
+            message.extend(self.whole.iter().flatten());
+        }
+        for (layer, bytes) in &self.round {
+            let told_already = anew && *layer == Layers::BODIES.0;
+            if layers.contains(Layers(*layer)) && !told_already {
+                message.extend(bytes);
+            }
+        }
+        (message.len() > empty).then_some(message)
+    }
+}
+
+/// Picked bodies, exactly as they are simulated.
+pub fn truth(picked: &[BodyId], replicas: &Replicas, tick: Tick) -> Vec<u8> {
+    let bodies = picked.iter().filter_map(|body| {
+        let replica = replicas.get(*body)?;
+        Some(TruthMark {
+            body: *body,
+            owner: replica.owner,
+            epoch: replica.epoch,
+            tick: replica.tick,
+            motion: replica.motion,
+            flags: flags(replica),
+        })
+    });
+    let part = Part {
+        region: None,
+        tick,
+        content: Content::Truth(bodies.collect()),
+    };
+    part.encode()
+}
+
+fn flags(replica: &Replica) -> BodyFlags {
+    BodyFlags {
+        asleep: replica.asleep,
+        homeless: replica.is_homeless(),
+    }
+}
+
+fn health_part(region: RegionId, sight: Option<&Sight>, known: &Known) -> Part {
+    let seat = known.view.assignment.seat(region);
+    let name_of = |node: Option<NodeId>| {
+        let info = node.and_then(|node| known.view.nodes.get(&node));
+        info.map(|info| info.name.clone()).unwrap_or_default()
+    };
+    let heard = known.heard.get(&region);
+    // Never heard in this term: silent since it began.
+    let since = sight.map_or(SimTime::ZERO, |sight| sight.since);
+    let last = heard.map_or(since, |(_, at)| *at);
+    let silent = known.now.since(last);
+    let shown = sight.and_then(|sight| sight.state);
+    let state = match seat {
+        None => HealthState::Vacant,
+        Some(seat) if seat.owner.is_none() => HealthState::Vacant,
+        Some(_) if shown == Some(RegionState::Recovering) => HealthState::Recovering,
+        // A new owner that has not said anything yet is on its way.
+        Some(_) if heard.is_none_or(|(_, at)| *at < since) && since > SimTime::ZERO => {
+            HealthState::Recovering
+        }
+        Some(_) if silent > SILENCE => HealthState::Silent,
+        Some(seat) if seat.moving => HealthState::Moving,
+        Some(_) if shown == Some(RegionState::Ready) => HealthState::Ready,
+        Some(_) => HealthState::Running,
+    };
+    let millis = |time: SimTime| u32::try_from(time.0 / 1_000_000).unwrap_or(u32::MAX);
+    let health = Health {
+        state,
+        term: seat.map_or(0, |seat| seat.term.0),
+        server: name_of(seat.and_then(|seat| seat.owner)),
+        standby: name_of(seat.and_then(|seat| seat.standby)),
+        silent_ms: millis(silent),
+        in_term_ms: sight.map_or(0, |sight| millis(known.now.since(sight.since))),
+        exceeded: sight.map(|sight| sight.exceeded).unwrap_or_default(),
+    };
+    Part {
+        region: Some(region),
+        tick: heard.map(|(tick, _)| *tick).unwrap_or_default(),
+        content: Content::Health(Box::new(health)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::messages::{Entered, Feed};
+    use crate::names::{Generation, Term};
+    use crate::schema::Seat;
+    use client_protocol::ToClient;
+    use domain::{Body, BodyForm, Motion, Shape};
+    use glam::DVec3;
+
+    const A: RegionId = RegionId(0);
+
+    fn replicas(epochs: &[u32]) -> Replicas {
+        let mut replicas = Replicas::default();
+        let entered = (1..).zip(epochs).map(|(id, epoch)| {
+            let form = BodyForm::of(Shape::Sphere { radius: 1.0 });
+            Entered {
+                body: Body::new(BodyId(id), form, Motion::at(DVec3::ZERO)),
+                epoch: Epoch(*epoch),
+            }
+        });
+        let feed = Feed {
+            entered: entered.collect(),
+            ..Feed::default()
+        };
+        replicas.handle_feed(SimTime(0), A, &feed);
+        replicas
+    }
+
+    struct Round {
+        sights: Sights,
+        view: ClusterView,
+        heard: BTreeMap<RegionId, (Tick, SimTime)>,
+    }
+
+    impl Round {
+        fn new(wanted: Layers) -> Self {
+            let mut sights = Sights::default();
+            sights.want(wanted);
+            let mut view = ClusterView::default();
+            view.assignment.generation = Generation(1);
+            view.assignment.seats = vec![Seat {
+                owner: Some(NodeId(1)),
+                term: Term(1),
+                ..Seat::default()
+            }];
+            Self {
+                sights,
+                view,
+                heard: BTreeMap::new(),
+            }
+        }
+
+        fn begin(&mut self, now: SimTime, replicas: &Replicas) {
+            let known = Known {
+                now,
+                replicas,
+                view: &self.view,
+                heard: &self.heard,
+                regions: 1,
+            };
+            self.sights.begin_round(&known, Tick(6));
+        }
+
+        fn parts(&mut self, layers: Layers, anew: bool) -> Vec<Content> {
+            let Some(message) = self.sights.message(2, layers, anew) else {
+                return Vec::new();
+            };
+            match ToClient::decode(&message) {
+                Ok(ToClient::Inspection { parts, .. }) => {
+                    parts.into_iter().map(|part| part.content).collect()
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn bodies(content: &Content) -> (bool, Vec<u64>) {
+        match content {
+            Content::Bodies { whole, bodies } => {
+                (*whole, bodies.iter().map(|mark| mark.body.0).collect())
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn bodies_are_told_once_and_then_when_they_change() {
+        let mut round = Round::new(Layers::BODIES);
+        round.begin(SimTime(0), &replicas(&[1, 1]));
+        assert_eq!(
+            bodies(&round.parts(Layers::BODIES, true)[0]),
+            (true, vec![1, 2])
+        );
+        round.begin(SimTime(0), &replicas(&[1, 2]));
+        assert_eq!(
+            bodies(&round.parts(Layers::BODIES, false)[0]),
+            (false, vec![2])
+        );
+        assert_eq!(
+            bodies(&round.parts(Layers::BODIES, true)[0]),
+            (true, vec![1, 2])
+        );
+        round.begin(SimTime(0), &replicas(&[1, 2]));
+        assert!(round.parts(Layers::BODIES, false).is_empty());
+    }
+
+    #[test]
+    fn events_are_told_once_and_states_stay() {
+        let mut round = Round::new(Layers::AURAS.with(Layers::MIGRATIONS));
+        let part = |content| Part {
+            region: Some(A),
+            tick: Tick(6),
+            content,
+        };
+        let auras = part(Content::Auras(Vec::new()));
+        let migrations = part(Content::Migrations(Vec::new()));
+        let crossings = part(Content::Crossings(Vec::new()));
+        let parts =
+            [auras, migrations, crossings].map(|part| (part.content.layer().0, part.encode()));
+        let insight = Insight {
+            parts: parts.to_vec(),
+            ..Insight::default()
+        };
+        // Twice between two rounds: both events count, of the states the newer one.
+        round.sights.handle_insight(A, insight.clone());
+        round.sights.handle_insight(A, insight);
+        let nobody = Replicas::default();
+        round.begin(SimTime(0), &nobody);
+        let kinds = |round: &mut Round| -> Vec<u8> {
+            let parts = round.parts(Layers::ALL, false);
+            parts.iter().map(Content::kind).collect()
+        };
+        assert_eq!(kinds(&mut round), [1, 5, 5], "nobody wants crossings");
+        round.begin(SimTime(0), &nobody);
+        assert_eq!(kinds(&mut round), [1]);
+        assert!(round.parts(Layers::HEALTH, false).is_empty());
+    }
+
+    #[test]
+    fn a_region_runs_is_silent_recovers_and_runs_again() {
+        let mut round = Round::new(Layers::HEALTH);
+        let nobody = Replicas::default();
+        let second = 1_000_000_000;
+        let state = |round: &mut Round, now: u64| {
+            round.begin(SimTime(now), &nobody);
+            match round.parts(Layers::HEALTH, false).remove(0) {
+                Content::Health(health) => (health.state, health.term),
+                other => panic!("{other:?}"),
+            }
+        };
+        round.sights.handle_new_owner(SimTime(second), A);
+        round.heard.insert(A, (Tick(1), SimTime(second)));
+        assert_eq!(state(&mut round, second), (HealthState::Running, 1));
+        assert_eq!(state(&mut round, 2 * second), (HealthState::Silent, 1));
+        round.sights.handle_new_owner(SimTime(2 * second), A);
+        round.view.assignment.seats[0].term = Term(2);
+        assert_eq!(state(&mut round, 2 * second), (HealthState::Recovering, 2));
+        round.heard.insert(A, (Tick(9), SimTime(3 * second)));
+        assert_eq!(state(&mut round, 3 * second), (HealthState::Running, 2));
+        round.view.assignment.seats[0].owner = None;
+        assert_eq!(state(&mut round, 3 * second), (HealthState::Vacant, 2));
+    }
+}
