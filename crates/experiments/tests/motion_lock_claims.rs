@@ -127,8 +127,13 @@ fn ml_49_50_intervals_and_deviations() {
 /// ML-54: what the thesis judges by eye.
 #[test]
 fn ml_54_what_is_judged_by_eye_is_measured() {
-    assert_holds(offline(), "ML-54", &["gap at a bounce"]);
     assert_holds(offline(), "ML-54", &["pulling together"]);
+    assert_holds(offline(), "ML-54", &["gaps above 2r"]);
+    // Not as published: measured over the runs in which both hit, published motion-lock's gaps, jumps and angles are not all smaller than
+    // post-collision's. The claims say so with their numbers.
+    for words in ["gap at a bounce", "shown jumps", "directions after"] {
+        assert!(claims(offline(), "ML-54", &[words])[0].measured.contains("ours:"));
+    }
 }
 
 /// ML-57, ML-58: what we added, against the published protocol under the same seeds.

@@ -28,7 +28,7 @@ const STEERING_M_PER_S2: f64 = 18.0;
 /// How long a player backs off after a hit.
 const BACK_OFF: SimTime = SimTime(900_000_000);
 /// Before the end nobody is steered any more, so that the last hit is known to both.
-const SETTLING: Duration = Duration::from_millis(600);
+const SETTLING: Duration = Duration::from_millis(1000);
 
 /// The other side.
 pub fn opponent(side: StationId) -> StationId {

@@ -20,6 +20,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// Before the end nobody is steered any more for so long.
+const SETTLING: Duration = Duration::from_millis(1000);
+
 const ARMS: [Arm; 3] = [Arm::PostCollision, Arm::MotionLock, Arm::Improved];
 
 /// What one side has seen.
@@ -67,7 +70,7 @@ pub(super) fn add(
     setup: &OnlineSetup,
     progress: &mut dyn FnMut(f64),
 ) -> Result<(), ExperimentError> {
-    let secs = if options.quick { 4.0 } else { 30.0 };
+    let secs = if options.quick { 5.0 } else { 30.0 };
     let mut played = Vec::new();
     for (index, arm) in ARMS.into_iter().enumerate() {
         let from = index as f64 / ARMS.len() as f64;
@@ -146,7 +149,7 @@ fn play(
     Ok(Played { arm, secs, sides })
 }
 
-/// One side, in its own thread. Half a second before the end nobody is steered any more, so that counts can settle.
+/// One side, in its own thread. A second before the end nobody is steered any more, so that counts can settle.
 fn side(
     mut seat: UdpStation,
     id: StationId,
@@ -183,7 +186,7 @@ fn side(
         if let Some(error) = station.clock_error() {
             clock_error.add(error.as_millis());
         }
-        if station.shared_now().is_some() && left > Duration::from_millis(500) {
+        if station.shared_now().is_some() && left > SETTLING {
             player.play(now, now, station);
         }
     }
