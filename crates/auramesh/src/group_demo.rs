@@ -9,7 +9,7 @@ use crate::args::DemoArgs;
 use crate::cluster_process::{block_on, ended, start_logging, stop_signal};
 use crate::coordinator::world_of;
 use crate::group_agents::{Agents, Board, GroupView, SeenAvatar, lock};
-use crate::local_cluster::{Links, LocalCluster};
+use crate::local_cluster::{Ground, LocalCluster};
 use crate::output::print;
 use client::{Client, Options};
 use client_protocol::Spawn;
@@ -238,7 +238,7 @@ impl World {
         let gateway = Gateway::bind(settings)
             .await
             .map_err(|error| format!("{error} (--port chooses another one, 0 any that is free)"))?;
-        let cluster = LocalCluster::start(world, servers, Links::Own).await?;
+        let cluster = LocalCluster::start(world, servers, Ground::default()).await?;
         let url = gateway.url();
         let node = Node::join(
             cluster.connection(),
@@ -337,7 +337,8 @@ impl Player {
                 .get(&self.group.group)
                 .cloned()
                 .unwrap_or_default();
-            for avatar in seen.into_iter().filter(|avatar| avatar.place != self.place) {
+            let own = self.place;
+            for avatar in seen.into_iter().filter(|avatar| avatar.place != own) {
                 self.follow(&places, &avatar).await;
             }
         }

@@ -132,7 +132,11 @@ fn ml_54_what_is_judged_by_eye_is_measured() {
     // Not as published: measured over the runs in which both hit, published motion-lock's gaps, jumps and angles are not all smaller than
     // post-collision's. The claims say so with their numbers.
     for words in ["gap at a bounce", "shown jumps", "directions after"] {
-        assert!(claims(offline(), "ML-54", &[words])[0].measured.contains("ours:"));
+        assert!(
+            claims(offline(), "ML-54", &[words])[0]
+                .measured
+                .contains("ours:")
+        );
     }
 }
 

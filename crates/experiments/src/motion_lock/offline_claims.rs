@@ -436,7 +436,8 @@ fn paired(grid: &Grid, arms: [Arm; 2], net: Net, of: fn(&Record) -> f64) -> [f64
 
 fn visual(grid: &Grid) -> Vec<Claim> {
     let lower = |text: &str, of: fn(&Record) -> f64, unit: &str| {
-        let against = |arm: Arm| Net::ALL.map(|net| paired(grid, [arm, Arm::PostCollision], net, of));
+        let against =
+            |arm: Arm| Net::ALL.map(|net| paired(grid, [arm, Arm::PostCollision], net, of));
         let (published, ours) = (against(Arm::MotionLock), against(Arm::Improved));
         let show = |pairs: [[f64; 2]; 3]| {
             let texts = pairs.map(|[lock, post]| format!("{lock:.1} against {post:.1}"));

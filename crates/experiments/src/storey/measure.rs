@@ -9,7 +9,6 @@ use crate::result::ExperimentError;
 use crate::seeds;
 use boundary::Policy;
 use boundary::replicate::MemberMode;
-use domain::RegionId;
 use serde::Serialize;
 use simulator::SimOptions;
 use simulator::network::NetworkConditions;

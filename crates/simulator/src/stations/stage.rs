@@ -330,7 +330,11 @@ mod tests {
         }
         impl Watcher for Look {
             fn frame(&mut self, now: SimTime, station: &Station) {
-                let replica = if station.id() == A { BODIES[1] } else { BODIES[0] };
+                let replica = if station.id() == A {
+                    BODIES[1]
+                } else {
+                    BODIES[0]
+                };
                 let view = station.view(replica).expect("it is there");
                 let from_net = view.scene.position.distance(view.net.position);
                 let from_physics = view.scene.position.distance(view.physics.position);
@@ -375,7 +379,10 @@ mod tests {
             let mut stage = stage(Protocol::MotionLock, 2, vec![fault]);
             let mut checker = LockChecker::new(ms(100.0), ms(20.0));
             stage.run(ms(1600.0), &mut checker, &mut |_| false);
-            assert!(checker.locks > 0 && checker.overlong.is_empty(), "{checker:?}");
+            assert!(
+                checker.locks > 0 && checker.overlong.is_empty(),
+                "{checker:?}"
+            );
             let survivor = stage.stations().next().expect("A");
             assert_eq!(survivor.locks().count(), 0);
             let counted = survivor.counters(pair).expect("a pair");
