@@ -21,6 +21,7 @@ mod commands;
 mod from_client;
 mod from_gateway;
 mod inspection;
+mod inspection_bytes;
 mod kinds;
 mod sections;
 mod shapes;
