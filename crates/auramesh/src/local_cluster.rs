@@ -7,6 +7,7 @@ use cluster::names::NodeId;
 use cluster::node::{Connection, Network, Node};
 use cluster::schema::{Role, WorldSpec};
 use cluster::store::{Embedded, Store, serve};
+use domain::SimTime;
 use std::net::SocketAddr;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -65,6 +66,20 @@ pub struct LocalCluster {
     started: u32,
 }
 
+/// A demonstration shares its machine with a browser and a user who would rather see a late server than one that is replaced for being late.
+const DEMO_SILENCE_MS: f64 = 1500.0;
+
+fn planner(links: &Links) -> PlannerSettings {
+    let settings = PlannerSettings::default();
+    match links {
+        Links::Adjustable => PlannerSettings {
+            silence: SimTime::from_millis(DEMO_SILENCE_MS),
+            ..settings
+        },
+        _ => settings,
+    }
+}
+
 impl LocalCluster {
     /// Starts the control plane, a coordinator with this world, and so many servers.
     pub async fn start(world: WorldSpec, servers: usize, links: Links) -> Result<Self, String> {
@@ -93,7 +108,7 @@ impl LocalCluster {
             node.clock,
             node.carrier,
             &node.switchboard,
-            PlannerSettings::default(),
+            planner(&links),
             Some(world),
         );
         let coordinator = tokio::spawn(coordinator.run(node.membership, stopped));

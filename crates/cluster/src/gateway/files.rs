@@ -5,25 +5,25 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::path::{Component, Path, PathBuf};
 
-/// A page for a gateway that has none.
-const PLACEHOLDER: &str = "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Auramesh</title>\n<p>This is an Auramesh gateway. \
-It has no viewer's files; clients connect to <code>/ws</code>.\n";
 /// Nothing that large is a viewer's file.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Answers a request for a file.
+/// Answers a request for a file: below the root, or without one from the program itself.
 pub async fn serve(root: Option<&Path>, path: &str) -> Response {
     let Some(root) = root else {
-        return match path {
-            "/" => page("text/html; charset=utf-8", PLACEHOLDER.into()),
-            _ => StatusCode::NOT_FOUND.into_response(),
-        };
+        return embedded(path);
     };
     let Some(file) = resolve(root, path) else {
         return StatusCode::NOT_FOUND.into_response();
     };
     match read(&file).await {
-        Some(bytes) => page(content_type(&file), bytes.into()),
+        Some(bytes) => {
+            let name = file.file_name().and_then(|name| name.to_str());
+            page(
+                viewer_page::content_type(name.unwrap_or_default()),
+                bytes.into(),
+            )
+        }
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }
@@ -51,21 +51,18 @@ async fn read(file: &Path) -> Option<Vec<u8>> {
     tokio::fs::read(file).await.ok()
 }
 
-fn content_type(file: &Path) -> &'static str {
-    match file.extension().and_then(|extension| extension.to_str()) {
-        Some("html") => "text/html; charset=utf-8",
-        Some("js" | "mjs") => "text/javascript; charset=utf-8",
-        Some("css") => "text/css; charset=utf-8",
-        Some("json" | "map") => "application/json",
-        Some("wasm") => "application/wasm",
-        Some("svg") => "image/svg+xml",
-        Some("png") => "image/png",
-        Some("jpg" | "jpeg") => "image/jpeg",
-        Some("ico") => "image/x-icon",
-        Some("woff2") => "font/woff2",
-        Some("txt" | "md" | "toml") => "text/plain; charset=utf-8",
-        _ => "application/octet-stream",
+fn embedded(path: &str) -> Response {
+    let Some(file) = viewer_page::file(path) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let mut response = page(file.content_type, file.bytes.into());
+    if file.unchanging {
+        let for_ever = HeaderValue::from_static("public, max-age=31536000, immutable");
+        response
+            .headers_mut()
+            .insert(header::CACHE_CONTROL, for_ever);
     }
+    response
 }
 
 fn page(content_type: &'static str, body: Body) -> Response {

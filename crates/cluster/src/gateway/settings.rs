@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct GatewaySettings {
     /// Where clients connect; port 0: any that is free.
     pub bind: SocketAddr,
-    /// The viewer's files; `None`: a page that says that there are none.
+    /// The viewer's files; `None`: those inside the program.
     pub files: Option<PathBuf>,
     /// Who may do what: a line `token role [name]` each. `None`: everyone may do everything, and only this machine is listened to.
     pub tokens: Option<PathBuf>,

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Everything the viewer must pass: types, unit tests, the package's build, decoding speed, end-to-end tests in Chromium.
+# Needs Node.js with npm and a Rust toolchain; installs Chromium if it is missing and we are root on Debian.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+if ! command -v npm > /dev/null; then
+  echo "viewer/ci.sh: Node.js 20.19 or newer with npm is needed (Debian: apt-get install nodejs npm)" >&2
+  exit 2
+fi
+if [ -z "${CHROMIUM:-}" ] && [ ! -x /usr/bin/chromium ]; then
+  if [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium
+  else
+    echo "viewer/ci.sh: Chromium is needed: apt-get install chromium as root, or name one in \$CHROMIUM" >&2
+    exit 2
+  fi
+fi
+
+[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci
+npm run typecheck
+npm test
+cargo build --release
+cargo build --release -p auramesh-client --example web_stream
+npm run bench
+npm run e2e
