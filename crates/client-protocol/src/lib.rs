@@ -22,6 +22,7 @@ mod frames;
 mod from_client;
 mod from_gateway;
 mod inspection;
+mod inspection_bytes;
 mod kinds;
 mod sections;
 mod shapes;
