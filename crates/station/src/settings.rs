@@ -272,8 +272,11 @@ impl Default for LockSettings {
 /// Which trajectories count when both stations have computed some for the same hit (ML-26, D15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Conflict {
-    /// One's own: as published. The two stations keep two different outcomes.
+    /// One's own, at one's own time: as published, to the letter. The two stations keep two different outcomes.
     LocalPriority,
+    /// One's own, unless the other's hit is due at an earlier frame: then that is played, as received. Another reading of the published
+    /// rule, whose counters rise while one waits, so that who has waited longer triggers the other.
+    EarlierFirst,
     /// Those of the station with the lower id, on both sides, even shortly after the bounce.
     LowerStation,
     /// Those of the station that was surer of what it saw; ties go to the lower id (G1).

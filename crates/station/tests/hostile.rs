@@ -637,3 +637,48 @@ fn a_users_mistakes_are_named() {
         Err(Refused::NotAMaster)
     );
 }
+
+// The sizes that docs/protocols/motion-lock.md promises, framing apart.
+#[test]
+fn messages_are_as_small_as_promised() {
+    let size = |message: Message| {
+        let datagram = |messages| Datagram {
+            header: Header {
+                incarnation: 1,
+                sequence: 1_000,
+                sent: ms(60_000),
+            },
+            messages,
+        };
+        let length = |messages| datagram(messages).seal(&key(), A, B, STEPS).0.len();
+        (length(vec![message]) - length(vec![]), length(vec![]))
+    };
+    let update = |velocity, z| Update {
+        body: BodyId(2),
+        time: ms(60_000),
+        segment: 3,
+        position: DVec3::new(-310.7, 222.2, z),
+        velocity,
+        acceleration: None,
+    };
+    let record = |velocities| Record {
+        pair: pair(1, 2),
+        kind: RecordKind::Notice,
+        index: 12,
+        time: ms(60_090),
+        score: 240,
+        velocities,
+        earlier: Vec::new(),
+    };
+    let fast = DVec3::new(412.0, -250.5, 0.0);
+    let sizes = [
+        size(Message::Update(update(None, 0.0))).0,
+        size(Message::Update(update(None, 97.3))).0,
+        size(Message::Update(update(Some(fast), 0.0))).0,
+        size(Message::Record(record(None))).0,
+        size(Message::Record(record(Some([fast, -fast])))).0,
+        size(Message::Record(record(Some([fast + DVec3::Z * 99.9; 2])))).0,
+    ];
+    assert_eq!(sizes, [11, 14, 19, 8, 23, 27]);
+    assert_eq!(size(Message::Update(update(None, 0.0))).1, 16, "framing");
+}
