@@ -385,6 +385,21 @@ fn st_34_nothing_is_unsimulated_while_a_newcomer_is_taken_in() {
         }
     }
     assert!(preparing > 0, "it was looked at while it happened");
+    // ST-35: who leads before and after keeps on leading; nobody has to find it again.
+    let leader = (1..=3)
+        .map(at)
+        .find(|a| room.members[a].is_leader())
+        .expect("someone leads");
+    let count = |event| {
+        room.happened
+            .iter()
+            .filter(|(_, who, e)| *who == leader && *e == event)
+            .count()
+    };
+    assert_eq!(
+        (count(MemberEvent::Promoted), count(MemberEvent::Demoted)),
+        (1, 0)
+    );
     assert_eq!(groups_of(&room), [vec![1, 2, 3]]);
 }
 
