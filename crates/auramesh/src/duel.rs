@@ -2,6 +2,7 @@
 
 use crate::Status;
 use crate::args::{DuelArgs, DuelProtocol, Side};
+use crate::duel_recording::{self, Film};
 use crate::output::{print, print_json};
 use client::stations::duel::{self, Report, SIDES};
 use client::stations::{BadAir, UdpStation};
@@ -26,27 +27,49 @@ pub fn run(args: &DuelArgs) -> Status {
         (Some(side), Some(listen), Some(peer)) => one_side(args, side, listen, peer),
         _ => both_sides(args),
     };
-    match played {
-        Ok(reports) => tell(args, &reports),
+    let (reports, films): (Vec<Report>, Vec<Film>) = match played {
+        Ok(played) => played.into_iter().unzip(),
         Err(error) => {
             eprintln!("cannot play: {error}");
-            Status::BadInput
+            return Status::BadInput;
+        }
+    };
+    if let Some(path) = &args.record {
+        let about = [
+            ("scene", "duel".to_owned()),
+            ("seed", args.seed.to_string()),
+            ("protocol", format!("{:?}", args.protocol)),
+            (
+                "producer",
+                format!("auramesh {}", env!("CARGO_PKG_VERSION")),
+            ),
+        ];
+        let about = about.map(|(key, value)| (key.to_owned(), value)).to_vec();
+        if let Err(reason) = duel_recording::write(path, &films, &reports, about) {
+            eprintln!("{reason}");
+            return Status::BadInput;
         }
     }
+    tell(args, &reports)
 }
 
 /// What a datagram can meet with here.
 fn unknown_network(net: Option<&NetworkConditions>) -> Option<&'static str> {
     let net = net?;
     let other = net.duplicate > 0.0 || net.bandwidth_bytes_per_sec.is_some();
-    other.then_some("--net of a duel knows latency_ms, jitter_ms, loss, reorder and reorder_ms only")
+    other
+        .then_some("--net of a duel knows latency_ms, jitter_ms, loss, reorder and reorder_ms only")
 }
 
 fn bad_air(net: NetworkConditions, seed: u64) -> BadAir {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     Box::new(move || {
         let [lost, jitter, held] = rng.random::<[f64; 3]>();
-        let more = if held < net.reorder { net.reorder_ms } else { 0.0 };
+        let more = if held < net.reorder {
+            net.reorder_ms
+        } else {
+            0.0
+        };
         let ms = net.latency_ms + (2.0 * jitter - 1.0) * net.jitter_ms + more;
         (lost >= net.loss).then(|| SimTime::from_millis(ms))
     })
@@ -84,7 +107,12 @@ fn seat(args: &DuelArgs, side: StationId, listen: SocketAddr) -> io::Result<UdpS
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     // Seconds: a later life of this side has a higher number.
     let incarnation = since.map_or(1, |since| since.as_secs() as u32);
-    let station = duel::station(side, incarnation, args.secret.as_bytes(), settings(args, side));
+    let station = duel::station(
+        side,
+        incarnation,
+        args.secret.as_bytes(),
+        settings(args, side),
+    );
     let station = station.map_err(io::Error::other)?;
     let mut seat = UdpStation::bind(listen, station, Instant::now())?;
     if let Some(net) = args.net {
@@ -98,14 +126,14 @@ fn one_side(
     side: Side,
     listen: SocketAddr,
     peer: SocketAddr,
-) -> io::Result<Vec<Report>> {
+) -> io::Result<Vec<(Report, Film)>> {
     let side = SIDES[side as usize];
     let mut seat = seat(args, side, listen)?;
     seat.introduce(duel::opponent(side), peer);
     Ok(vec![play(args, &mut seat)?])
 }
 
-fn both_sides(args: &DuelArgs) -> io::Result<Vec<Report>> {
+fn both_sides(args: &DuelArgs) -> io::Result<Vec<(Report, Film)>> {
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let mut seats = [seat(args, SIDES[0], any)?, seat(args, SIDES[1], any)?];
     let addresses = [seats[0].local_addr()?, seats[1].local_addr()?];
@@ -123,16 +151,21 @@ fn both_sides(args: &DuelArgs) -> io::Result<Vec<Report>> {
     })
 }
 
-fn play(args: &DuelArgs, seat: &mut UdpStation) -> io::Result<Report> {
+fn play(args: &DuelArgs, seat: &mut UdpStation) -> io::Result<(Report, Film)> {
     let quiet = args.json;
     let duration = Duration::from_secs_f64(args.seconds);
-    duel::play(seat, args.seed, duration, &mut |station, events| {
+    let mut film = Film::default();
+    let report = duel::play(seat, args.seed, duration, &mut |station, events| {
+        if args.record.is_some() {
+            film.take(station);
+        }
         for event in events {
             if let (station::Event::Hit(hit), false) = (event, quiet) {
                 print(&format!("{}\n", line(station.id(), hit)));
             }
         }
-    })
+    })?;
+    Ok((report, film))
 }
 
 fn line(side: StationId, hit: &Hit) -> String {
@@ -159,7 +192,8 @@ fn tell(args: &DuelArgs, reports: &[Report]) -> Status {
         }));
     } else {
         for report in reports {
-            let lost = 100.0 * report.commands.discarded as f64 / report.commands.given.max(1) as f64;
+            let lost =
+                100.0 * report.commands.discarded as f64 / report.commands.given.max(1) as f64;
             print(&format!(
                 "{}: {} hits, {:.1} % of {} commands lost to locks, longest lock {:.0} ms, delay {}, clock known to {}\n",
                 report.side,
@@ -167,8 +201,14 @@ fn tell(args: &DuelArgs, reports: &[Report]) -> Status {
                 lost,
                 report.commands.given,
                 report.longest_lock.as_millis(),
-                report.delay.map_or("unknown".into(), |(mean, _)| format!("{:.0} ms", mean.as_millis())),
-                report.clock_error.map_or("nothing".into(), |error| format!("{:.1} ms", error.as_millis())),
+                report.delay.map_or("unknown".into(), |(mean, _)| format!(
+                    "{:.0} ms",
+                    mean.as_millis()
+                )),
+                report.clock_error.map_or("nothing".into(), |error| format!(
+                    "{:.1} ms",
+                    error.as_millis()
+                )),
             ));
         }
         if reports.len() == 2 {
@@ -176,7 +216,11 @@ fn tell(args: &DuelArgs, reports: &[Report]) -> Status {
             let mean = apart.iter().sum::<f64>() / apart.len().max(1) as f64;
             print(&format!(
                 "{}; registered {mean:.1} ms apart on average\n",
-                if agree { "both agree" } else { "THEY DO NOT AGREE" }
+                if agree {
+                    "both agree"
+                } else {
+                    "THEY DO NOT AGREE"
+                }
             ));
         }
     }

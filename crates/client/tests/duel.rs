@@ -68,7 +68,11 @@ fn two_players_agree_on_every_hit() {
     // Both played them with the same velocities unless one learned too late to play at all.
     for (one, other) in first.hits.iter().zip(&second.hits) {
         assert_eq!(one.index, other.index);
-        if one.author == other.author && [one.cause, other.cause].iter().all(|cause| *cause != Cause::CountOnly) {
+        if one.author == other.author
+            && [one.cause, other.cause]
+                .iter()
+                .all(|cause| *cause != Cause::CountOnly)
+        {
             assert_eq!(one.velocities, other.velocities);
         }
     }

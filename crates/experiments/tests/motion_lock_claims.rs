@@ -117,10 +117,21 @@ fn ml_49_50_intervals_and_deviations() {
     };
     assert!(interval("motion-lock") < interval("post-collision"));
     assert!(interval("improved") < 0.5 * interval("motion-lock"));
-    assert!(!claims(offline(), "R5", &["below the latency"])[0].measured.is_empty());
-    for name in ["interval-clc.svg", "deviation-ccp-500.svg", "deviation-ccp-400.svg"] {
+    assert!(
+        !claims(offline(), "R5", &["below the latency"])[0]
+            .measured
+            .is_empty()
+    );
+    for name in [
+        "interval-clc.svg",
+        "deviation-ccp-500.svg",
+        "deviation-ccp-400.svg",
+    ] {
         let file = offline().files.iter().find(|file| file.name == name);
-        assert!(file.is_some_and(|file| file.text.contains("Motion-lock")), "{name}");
+        assert!(
+            file.is_some_and(|file| file.text.contains("Motion-lock")),
+            "{name}"
+        );
     }
 }
 
@@ -132,7 +143,11 @@ fn ml_54_what_is_judged_by_eye_is_measured() {
     // Not as published: measured over the runs in which both hit, published motion-lock's gaps, jumps and angles are not all smaller than
     // post-collision's. The claims say so with their numbers.
     for words in ["gap at a bounce", "shown jumps", "directions after"] {
-        assert!(claims(offline(), "ML-54", &[words])[0].measured.contains("ours:"));
+        assert!(
+            claims(offline(), "ML-54", &[words])[0]
+                .measured
+                .contains("ours:")
+        );
     }
 }
 
@@ -169,9 +184,15 @@ fn ml_51_53_rounds_of_one_against_seven() {
     assert_holds(&result, "ML-53", &["Ours (+ gate)"]);
     assert_holds(&result, "ML-42", &["counters are equal"]);
     assert_holds(&result, "ML-43", &["clocks"]);
-    let table = result.tables.iter().find(|one| one.caption.contains("Table 5.4"));
+    let table = result
+        .tables
+        .iter()
+        .find(|one| one.caption.contains("Table 5.4"));
     let table = table.expect("as in the thesis").markdown();
-    assert!(table.contains("[16148]") && table.contains("[30740]"), "{table}");
+    assert!(
+        table.contains("[16148]") && table.contains("[30740]"),
+        "{table}"
+    );
 }
 
 /// ML-55: earliness against false hits and lost commands.

@@ -130,10 +130,9 @@ impl Fighter {
     /// Steers its avatar for the next frame.
     pub fn play(&mut self, station: &mut Station) {
         let own = avatar(self.side);
-        let (Some(here), Some(there)) = (
-            station.view(own),
-            station.view(avatar(opponent(self.side))),
-        ) else {
+        let (Some(here), Some(there)) =
+            (station.view(own), station.view(avatar(opponent(self.side))))
+        else {
             return;
         };
         let now = station.shared_now().unwrap_or_default();
@@ -199,7 +198,9 @@ pub fn play(
             fighter.hear(event);
             match event {
                 Event::Hit(hit) => hits.push(*hit),
-                Event::Unlocked { since, at, .. } => longest_lock = longest_lock.max(at.since(*since)),
+                Event::Unlocked { since, at, .. } => {
+                    longest_lock = longest_lock.max(at.since(*since))
+                }
                 _ => {}
             }
         }

@@ -137,9 +137,9 @@ fn with_faults(encounter: &Encounter) -> Held {
         held.longest_ms = held.longest_ms.max(locks.longest.as_millis());
         let now = stage.now();
         let alive = stage.stations().filter(|station| station.id() != other);
-        let stale = alive.flat_map(|station| station.locks()).filter(|lock| {
-            now.since(lock.since) > settings.lock.max + SimTime::from_millis(40.0)
-        });
+        let stale = alive
+            .flat_map(|station| station.locks())
+            .filter(|lock| now.since(lock.since) > settings.lock.max + SimTime::from_millis(40.0));
         held.left += stale.count() as u64;
     }
     held

@@ -117,9 +117,7 @@ impl Grid {
             key: *key,
             truth: truth(key.scenario, setup),
             runs: (0..runs)
-                .map(|run| {
-                    Encounter::new(seed, key.scenario, key.net, key.arm, *setup, run).run()
-                })
+                .map(|run| Encounter::new(seed, key.scenario, key.net, key.arm, *setup, run).run())
                 .collect(),
         };
         let cells = parallel::map(keys, work, progress);

@@ -113,7 +113,14 @@ impl Watcher for Nobody {}
 
 impl Encounter {
     /// The same seed for all protocols: they are compared in pairs.
-    pub fn new(master: u64, scenario: Scenario, net: Net, arm: Arm, setup: Setup, run: u32) -> Self {
+    pub fn new(
+        master: u64,
+        scenario: Scenario,
+        net: Net,
+        arm: Arm,
+        setup: Setup,
+        run: u32,
+    ) -> Self {
         let name = [7, scenario as u64, net as u64, u64::from(run)];
         Self {
             scenario,

@@ -14,12 +14,7 @@ use plotters::style::RGBColor;
 use serde_json::json;
 use simulator::stations::Measure;
 
-const ARMS: [Arm; 4] = [
-    Arm::MotionLock,
-    Arm::Repeat,
-    Arm::Turns,
-    Arm::Improved,
-];
+const ARMS: [Arm; 4] = [Arm::MotionLock, Arm::Repeat, Arm::Turns, Arm::Improved];
 const COLOURS: [RGBColor; 4] = [THESIS, RGBColor(220, 160, 0), THIRD, OURS];
 const ONLINE: [Arm; 3] = [Arm::MotionLock, Arm::Buckets, Arm::Improved];
 
@@ -115,7 +110,15 @@ fn add_offline(result: &mut ExperimentResult, points: &[Point], runs: u32) {
             "ML-55: by T_lock, good / moderate / congested network: mean Δt_col of CLC and CCC in ms; runs of CLP and CCP ({} per network) with a false hit; mean post-collision deviation",
             2 * runs
         ),
-        &["T_lock, ms", "Protocol", "Δt_col, ms", "False hits", "Missed hits", "Deviation, px", "Longest lock, ms"],
+        &[
+            "T_lock, ms",
+            "Protocol",
+            "Δt_col, ms",
+            "False hits",
+            "Missed hits",
+            "Deviation, px",
+            "Longest lock, ms",
+        ],
     );
     let mut locks: Vec<f64> = points.iter().map(|point| point.lock_ms).collect();
     locks.dedup();
@@ -215,11 +218,7 @@ struct Played {
     interval_ms: f64,
 }
 
-fn play_online(
-    options: &RunOptions,
-    locks: &[f64],
-    progress: &mut dyn FnMut(f64),
-) -> Vec<Played> {
+fn play_online(options: &RunOptions, locks: &[f64], progress: &mut dyn FnMut(f64)) -> Vec<Played> {
     let jobs: Vec<(f64, Arm)> = locks
         .iter()
         .flat_map(|lock_ms| ONLINE.into_iter().map(move |arm| (*lock_ms, arm)))
@@ -297,7 +296,9 @@ fn add_online(result: &mut ExperimentResult, played: &[Played]) {
 
 fn claims(points: &[Point], played: &[Played]) -> Vec<Claim> {
     let series = |arm: Arm, net: Net| -> Vec<&Point> {
-        let own = points.iter().filter(|point| point.arm == arm && point.net == net);
+        let own = points
+            .iter()
+            .filter(|point| point.arm == arm && point.net == net);
         own.collect()
     };
     let ends = |arm: Arm, net: Net, of: &dyn Fn(&Point) -> f64| {
@@ -305,7 +306,8 @@ fn claims(points: &[Point], played: &[Played]) -> Vec<Claim> {
         (of(own[0]), of(own[own.len() - 1]))
     };
     let earlier = Net::ALL.map(|net| ends(Arm::Repeat, net, &|point| point.interval.avg()));
-    let pulled = Net::ALL.map(|net| ends(Arm::MotionLock, net, &|point| point.false_hits[0] as f64));
+    let pulled =
+        Net::ALL.map(|net| ends(Arm::MotionLock, net, &|point| point.false_hits[0] as f64));
     let show = |pairs: &[(f64, f64)]| {
         let texts: Vec<String> = pairs
             .iter()
@@ -330,7 +332,10 @@ fn claims(points: &[Point], played: &[Played]) -> Vec<Claim> {
             "ML-55",
             "a longer T_lock lets the other station know earlier: mean Δt_col in CLC and CCC at 200 ms is below that at 0 ms on every network (motion-lock with one trajectory set and repeated notices)",
             earlier.iter().all(|(from, to)| to < from),
-            format!("0→200 ms on good / moderate / congested: {} ms", show(&earlier)),
+            format!(
+                "0→200 ms on good / moderate / congested: {} ms",
+                show(&earlier)
+            ),
         ),
         Claim::new(
             "ML-55",
@@ -345,7 +350,12 @@ fn claims(points: &[Point], played: &[Played]) -> Vec<Claim> {
             "ML-55",
             "a longer T_lock loses more commands: none at 0 ms, more at 200 ms than at 100 ms (published motion-lock, online)",
             at(0.0) == 0.0 && at(200.0) > at(100.0) && at(100.0) > 0.0,
-            format!("0 / 100 / 200 ms: {:.2} / {:.2} / {:.2} %", at(0.0), at(100.0), at(200.0)),
+            format!(
+                "0 / 100 / 200 ms: {:.2} / {:.2} / {:.2} %",
+                at(0.0),
+                at(100.0),
+                at(200.0)
+            ),
         ),
         Claim::new(
             "ML-55",

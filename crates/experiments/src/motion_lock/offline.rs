@@ -67,12 +67,7 @@ pub(super) fn run(
     result.add_data("cells.csv", cells_csv(&grid));
     result.add_data("runs.csv", runs_csv(&grid));
     result.add_data("frames.csv", bits::example_log(options.seed, &setup));
-    sensitivity::add(
-        &mut result,
-        options,
-        &setup,
-        &mut part(progress, 0.5, 1.0),
-    );
+    sensitivity::add(&mut result, options, &setup, &mut part(progress, 0.5, 1.0));
     result.notes.extend(notes(&setup));
     result
 }
@@ -332,7 +327,10 @@ fn cost_table(grid: &Grid) -> Table {
             total(&|run| run.locks).to_string(),
             format!("{longest:.0}"),
             total(&|run| run.overlong).to_string(),
-            format!("{:.2}", 100.0 * total(&|run| run.commands[1]) as f64 / given),
+            format!(
+                "{:.2}",
+                100.0 * total(&|run| run.commands[1]) as f64 / given
+            ),
             total(&|run| run.aborted).to_string(),
             format!("{:.0}", total(&|run| run.bytes) as f64 / secs.max(1e-9)),
         ]);

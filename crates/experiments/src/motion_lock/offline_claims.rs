@@ -43,7 +43,12 @@ pub(super) fn all(grid: &Grid, runs: u32, seed: u64, setup: &Setup) -> Vec<Claim
 
 fn name(cell: &Cell) -> String {
     let key = &cell.key;
-    format!("{} {} {}", key.arm.name(), key.net.name(), key.scenario.name())
+    format!(
+        "{} {} {}",
+        key.arm.name(),
+        key.net.name(),
+        key.scenario.name()
+    )
 }
 
 /// The cells for which something does not hold, by name, and how many were asked.
@@ -126,9 +131,7 @@ fn r1_counts(grid: &Grid, runs: u32) -> Claim {
 fn r1_clean(grid: &Grid) -> Claim {
     let arms = [Arm::Control, Arm::PostCollision, Arm::MotionLock];
     let clean = |cell: &Cell| cell.interval().max() == 0.0 && cell.deviation(0).max() < 1.0;
-    let llc = grid
-        .all()
-        .filter(|cell| cell.key.scenario == Scenario::Llc);
+    let llc = grid.all().filter(|cell| cell.key.scenario == Scenario::Llc);
     let cells: Vec<&Cell> = llc.filter(|cell| arms.contains(&cell.key.arm)).collect();
     let (holds, measured) = offenders(cells.into_iter(), clean, |cell| {
         format!(
@@ -206,7 +209,8 @@ fn r3(grid: &Grid, runs: u32) -> Claim {
             };
             let ours = cell.counts();
             let scale = 50.0 / f64::from(runs);
-            let apart = |ours: u32, theirs: u32| (f64::from(ours) * scale - f64::from(theirs)).abs();
+            let apart =
+                |ours: u32, theirs: u32| (f64::from(ours) * scale - f64::from(theirs)).abs();
             difference += apart(ours.0, a) + apart(ours.1, b);
             row.push(format!("{}/{} [{a}/{b}]", ours.0, ours.1));
         }
@@ -385,10 +389,7 @@ fn headline(grid: &Grid) -> Vec<Claim> {
             post.1,
             100.0 * ours.1 / post.1.max(1e-9)
         );
-        (
-            ours.0 <= 0.5 * post.0 && ours.1 <= 0.5 * post.1,
-            measured,
-        )
+        (ours.0 <= 0.5 * post.0 && ours.1 <= 0.5 * post.1, measured)
     };
     let claim = |arm: Arm, text: &str| {
         let (holds, measured) = against(arm);
@@ -403,10 +404,7 @@ fn headline(grid: &Grid) -> Vec<Claim> {
             Arm::Repeat,
             "the same with one trajectory set per hit and the notice repeated (D13, D15)",
         ),
-        claim(
-            Arm::Improved,
-            "the same with all our improvements",
-        ),
+        claim(Arm::Improved, "the same with all our improvements"),
     ]
 }
 
@@ -438,7 +436,8 @@ fn paired(grid: &Grid, arms: [Arm; 2], net: Net, of: fn(&Record) -> f64) -> [f64
 
 fn visual(grid: &Grid) -> Vec<Claim> {
     let lower = |text: &str, of: fn(&Record) -> f64, unit: &str| {
-        let against = |arm: Arm| Net::ALL.map(|net| paired(grid, [arm, Arm::PostCollision], net, of));
+        let against =
+            |arm: Arm| Net::ALL.map(|net| paired(grid, [arm, Arm::PostCollision], net, of));
         let (published, ours) = (against(Arm::MotionLock), against(Arm::Improved));
         let show = |pairs: [[f64; 2]; 3]| {
             let texts = pairs.map(|[lock, post]| format!("{lock:.1} against {post:.1}"));
@@ -456,7 +455,9 @@ fn visual(grid: &Grid) -> Vec<Claim> {
         )
     };
     let wide = Net::ALL.map(|net| {
-        let gaps = over(grid, Arm::PostCollision, net, |run| f64::from(run.gap > 20.0));
+        let gaps = over(grid, Arm::PostCollision, net, |run| {
+            f64::from(run.gap > 20.0)
+        });
         gaps.sum()
     });
     let sharp = Net::ALL.map(|net| {

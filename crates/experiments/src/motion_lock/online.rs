@@ -57,12 +57,22 @@ fn three(measure: &Measure) -> String {
 fn add_tables(result: &mut ExperimentResult, outcomes: &[Outcome]) {
     let minutes = outcomes.first().map_or(0.0, |one| one.secs / 60.0);
     let mut deviation = Table::new(
-        format!("Table 5.4: deviation of M1's replica, {minutes} minutes; in brackets as published (20 minutes)"),
+        format!(
+            "Table 5.4: deviation of M1's replica, {minutes} minutes; in brackets as published (20 minutes)"
+        ),
         &["Protocol", "Sum", "Avg", "Std", "Max"],
     );
     let mut interval = Table::new(
         "Table 5.5: Δt_col over M1 and its seven pairs, ms; published averages, deviations and maxima in brackets",
-        &["Protocol", "Avg", "Std", "Max", "Hits A/B", "Alone", "Pairs that differ at the end"],
+        &[
+            "Protocol",
+            "Avg",
+            "Std",
+            "Max",
+            "Hits A/B",
+            "Alone",
+            "Pairs that differ at the end",
+        ],
     );
     let mut bytes = Table::new(
         "Tables 5.6 and 5.7: kB/s at A, avg / std / max; published in brackets",
@@ -70,27 +80,65 @@ fn add_tables(result: &mut ExperimentResult, outcomes: &[Outcome]) {
     );
     let mut commands = Table::new(
         "Section 5.4.4: commands to M1 lost to locks",
-        &["Protocol", "Given", "Lost", "%", "Published", "Locks", "Longest, ms", "Body held at most, ms"],
+        &[
+            "Protocol",
+            "Given",
+            "Lost",
+            "%",
+            "Published",
+            "Locks",
+            "Longest, ms",
+            "Body held at most, ms",
+        ],
     );
     let mut seen = Table::new(
         "ML-54: what the thesis judges by eye (5.4.3)",
-        &["Protocol", "Deepest overlap", "Overlaps", "Jumps", "Largest jump", "Gap at a bounce (B) avg/max", "Angle avg/max, °"],
+        &[
+            "Protocol",
+            "Deepest overlap",
+            "Overlaps",
+            "Jumps",
+            "Largest jump",
+            "Gap at a bounce (B) avg/max",
+            "Angle avg/max, °",
+        ],
     );
     for one in outcomes {
         let published = published::online(one.arm);
         let bracket = |of: &dyn Fn(&published::Online) -> String| {
-            published.as_ref().map_or(String::new(), |row| format!(" [{}]", of(row)))
+            published
+                .as_ref()
+                .map_or(String::new(), |row| format!(" [{}]", of(row)))
         };
         let name = one.arm.name().to_string();
         deviation.push(vec![
             name.clone(),
-            format!("{:.0}{}", one.deviation.sum(), bracket(&|row| row.deviation_sum.to_string())),
-            format!("{:.3}{}", one.deviation.avg(), bracket(&|row| row.deviation_avg.to_string())),
-            format!("{:.2}{}", one.deviation.std(), bracket(&|row| row.deviation_std.to_string())),
-            format!("{:.1}{}", one.deviation.max(), bracket(&|row| row.deviation_max.to_string())),
+            format!(
+                "{:.0}{}",
+                one.deviation.sum(),
+                bracket(&|row| row.deviation_sum.to_string())
+            ),
+            format!(
+                "{:.3}{}",
+                one.deviation.avg(),
+                bracket(&|row| row.deviation_avg.to_string())
+            ),
+            format!(
+                "{:.2}{}",
+                one.deviation.std(),
+                bracket(&|row| row.deviation_std.to_string())
+            ),
+            format!(
+                "{:.1}{}",
+                one.deviation.max(),
+                bracket(&|row| row.deviation_max.to_string())
+            ),
         ]);
         let at = |index: usize| {
-            bracket(&|row| row.interval_ms.map_or("unbounded".into(), |ms| ms[index].to_string()))
+            bracket(&|row| {
+                row.interval_ms
+                    .map_or("unbounded".into(), |ms| ms[index].to_string())
+            })
         };
         interval.push(vec![
             name.clone(),
@@ -105,7 +153,11 @@ fn add_tables(result: &mut ExperimentResult, outcomes: &[Outcome]) {
         bytes.push(vec![
             name.clone(),
             format!("{}{}", three(&one.sent), bracket(&|row| triple(row.sent))),
-            format!("{}{}", three(&one.received), bracket(&|row| triple(row.received))),
+            format!(
+                "{}{}",
+                three(&one.received),
+                bracket(&|row| triple(row.received))
+            ),
         ]);
         let lost = published.as_ref().and_then(|row| row.commands);
         commands.push(vec![
@@ -114,7 +166,10 @@ fn add_tables(result: &mut ExperimentResult, outcomes: &[Outcome]) {
             one.commands[1].to_string(),
             format!("{:.2}", one.discarded_pct()),
             lost.map_or("-".into(), |(all, lost)| {
-                format!("{lost} of {all} ({:.2} %)", 100.0 * f64::from(lost) / f64::from(all))
+                format!(
+                    "{lost} of {all} ({:.2} %)",
+                    100.0 * f64::from(lost) / f64::from(all)
+                )
             }),
             one.locks.to_string(),
             format!("{:.0}", one.longest_lock_ms),
@@ -131,7 +186,9 @@ fn add_tables(result: &mut ExperimentResult, outcomes: &[Outcome]) {
         ]);
         result.rows.push(row_json(one, "virtual"));
     }
-    result.tables.extend([deviation, interval, bytes, commands, seen]);
+    result
+        .tables
+        .extend([deviation, interval, bytes, commands, seen]);
 }
 
 pub(super) fn row_json(one: &Outcome, network: &str) -> Value {
@@ -185,7 +242,9 @@ fn add_figures(result: &mut ExperimentResult, outcomes: &[Outcome]) {
         "Average and standard deviation of M1's replica's deviation (Table 5.4).",
         deviation,
     );
-    let interval = bars("Collision inconsistency interval", "ms", &|one| one.interval);
+    let interval = bars("Collision inconsistency interval", "ms", &|one| {
+        one.interval
+    });
     result.add_figure(
         "interval.svg",
         "Average and standard deviation of Δt_col over M1's seven pairs (Table 5.5).",
@@ -208,14 +267,73 @@ fn add_sensitivity(
     if !options.quick {
         let field = base.field;
         all.extend([
-            ("10 ms", OnlineSetup { latency_ms: 10.0, ..base }),
-            ("50 ms, 5 % lost", OnlineSetup { latency_ms: 50.0, loss: 0.05, ..base }),
-            ("100 ms, 10 % lost", OnlineSetup { latency_ms: 100.0, loss: 0.1, ..base }),
-            ("speed 75", OnlineSetup { field: Field { speed: 75.0, ..field }, ..base }),
-            ("speed 250", OnlineSetup { field: Field { speed: 250.0, ..field }, ..base }),
-            ("rounds of 4.5 s", OnlineSetup { field: Field { round_secs: 4.5, ..field }, ..base }),
-            ("frames in step, 20 ms", OnlineSetup { frame_ms: [20.0, 20.0], ..base }),
-            ("threshold 0.3", OnlineSetup { threshold: 0.3, ..base }),
+            (
+                "10 ms",
+                OnlineSetup {
+                    latency_ms: 10.0,
+                    ..base
+                },
+            ),
+            (
+                "50 ms, 5 % lost",
+                OnlineSetup {
+                    latency_ms: 50.0,
+                    loss: 0.05,
+                    ..base
+                },
+            ),
+            (
+                "100 ms, 10 % lost",
+                OnlineSetup {
+                    latency_ms: 100.0,
+                    loss: 0.1,
+                    ..base
+                },
+            ),
+            (
+                "speed 75",
+                OnlineSetup {
+                    field: Field {
+                        speed: 75.0,
+                        ..field
+                    },
+                    ..base
+                },
+            ),
+            (
+                "speed 250",
+                OnlineSetup {
+                    field: Field {
+                        speed: 250.0,
+                        ..field
+                    },
+                    ..base
+                },
+            ),
+            (
+                "rounds of 4.5 s",
+                OnlineSetup {
+                    field: Field {
+                        round_secs: 4.5,
+                        ..field
+                    },
+                    ..base
+                },
+            ),
+            (
+                "frames in step, 20 ms",
+                OnlineSetup {
+                    frame_ms: [20.0, 20.0],
+                    ..base
+                },
+            ),
+            (
+                "threshold 0.3",
+                OnlineSetup {
+                    threshold: 0.3,
+                    ..base
+                },
+            ),
         ]);
     }
     let mut table = Table::new(
@@ -223,7 +341,15 @@ fn add_sensitivity(
             "Sensitivity to the free parameters, {} s each: deviation avg · Δt_col avg/max ms · commands lost % · overlaps",
             base.secs
         ),
-        &["Choice", "Control", "Post-collision", "Motion-lock", "+ buckets", "Ours", "Ours + buckets"],
+        &[
+            "Choice",
+            "Control",
+            "Post-collision",
+            "Motion-lock",
+            "+ buckets",
+            "Ours",
+            "Ours + buckets",
+        ],
     );
     let jobs: Vec<(usize, Arm)> = (0..all.len())
         .flat_map(|index| Arm::ONLINE.into_iter().map(move |arm| (index, arm)))

@@ -218,7 +218,8 @@ fn outcome(arm: Arm, setup: &OnlineSetup, stage: &Stage, eyes: &Eyes) -> Outcome
     let commands = stations[0].commands();
     let pairs = (2..=BODIES).filter_map(|other| PairId::new(M1, BodyId(other)));
     let counted = |station: &Station, pair| station.counters(pair).unwrap_or_default().c;
-    let inconsistent = pairs.filter(|pair| counted(stations[0], *pair) != counted(stations[1], *pair));
+    let inconsistent =
+        pairs.filter(|pair| counted(stations[0], *pair) != counted(stations[1], *pair));
     Outcome {
         arm,
         secs: setup.secs,

@@ -75,7 +75,9 @@ pub(super) fn add(
     for (index, arm) in ARMS.into_iter().enumerate() {
         let from = index as f64 / ARMS.len() as f64;
         let mut heard = part(progress, from, from + 1.0 / ARMS.len() as f64);
-        played.push(play(arm, setup, secs, options.seed, &mut heard).map_err(ExperimentError::Sockets)?);
+        played.push(
+            play(arm, setup, secs, options.seed, &mut heard).map_err(ExperimentError::Sockets)?,
+        );
     }
     add_table(result, &played, setup);
     result.claims.extend(claims(&played, setup));
@@ -136,7 +138,9 @@ fn play(
             thread::sleep(Duration::from_millis(100));
             progress((start.elapsed().as_secs_f64() / secs).min(1.0));
         }
-        let sides = running.into_iter().map(|one| one.join().expect("a side does not panic"));
+        let sides = running
+            .into_iter()
+            .map(|one| one.join().expect("a side does not panic"));
         sides.collect()
     });
     let sides: [Side; 2] = sides?
@@ -235,7 +239,12 @@ fn add_table(result: &mut ExperimentResult, played: &[Played], setup: &OnlineSet
     for one in played {
         let [a, b] = &one.sides;
         let (interval, alone) = one.interval();
-        let differ = a.counts.iter().zip(&b.counts).filter(|(a, b)| a != b).count();
+        let differ = a
+            .counts
+            .iter()
+            .zip(&b.counts)
+            .filter(|(a, b)| a != b)
+            .count();
         let lost = 100.0 * a.commands[1] as f64 / a.commands[0].max(1) as f64;
         let longest = a.longest_lock.max(b.longest_lock).as_millis();
         let frame = a.longest_frame.max(b.longest_frame).as_millis();
@@ -280,7 +289,11 @@ fn add_table(result: &mut ExperimentResult, played: &[Played], setup: &OnlineSet
 fn claims(played: &[Played], setup: &OnlineSetup) -> Vec<Claim> {
     let differ = |one: &Played| {
         let [a, b] = &one.sides;
-        a.counts.iter().zip(&b.counts).filter(|(a, b)| a != b).count()
+        a.counts
+            .iter()
+            .zip(&b.counts)
+            .filter(|(a, b)| a != b)
+            .count()
     };
     let hits: usize = played.iter().map(|one| one.sides[0].hits.len()).sum();
     let texts: Vec<String> = played

@@ -185,7 +185,6 @@ impl Scenario {
             Self::Wwc | Self::Wwp => [weave(DVec3::ZERO, 1.0), weave(miss, -1.0)],
         }
     }
-
 }
 
 #[cfg(test)]

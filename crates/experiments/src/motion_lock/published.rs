@@ -14,18 +14,66 @@ type Counts = [(u32, u32); 4];
 
 /// Tables 5.1 to 5.3.
 const COUNTS: [(Net, Arm, Counts); 12] = [
-    (Net::Good, Arm::Control, [(50, 50), (0, 1), (50, 49), (1, 0)]),
-    (Net::Good, Arm::SuperNode, [(50, 50), (0, 0), (50, 50), (1, 1)]),
-    (Net::Good, Arm::PostCollision, [(50, 50), (1, 1), (50, 50), (1, 1)]),
-    (Net::Good, Arm::MotionLock, [(50, 50), (50, 50), (50, 50), (50, 50)]),
-    (Net::Moderate, Arm::Control, [(50, 50), (0, 50), (44, 43), (35, 37)]),
-    (Net::Moderate, Arm::SuperNode, [(50, 50), (0, 0), (50, 50), (46, 46)]),
-    (Net::Moderate, Arm::PostCollision, [(50, 50), (50, 50), (50, 50), (50, 50)]),
-    (Net::Moderate, Arm::MotionLock, [(50, 50), (50, 50), (50, 50), (50, 50)]),
-    (Net::Congested, Arm::Control, [(50, 10), (0, 25), (44, 42), (46, 46)]),
-    (Net::Congested, Arm::SuperNode, [(50, 50), (0, 0), (50, 50), (50, 50)]),
-    (Net::Congested, Arm::PostCollision, [(50, 50), (25, 25), (50, 50), (50, 50)]),
-    (Net::Congested, Arm::MotionLock, [(50, 50), (50, 50), (52, 52), (51, 51)]),
+    (
+        Net::Good,
+        Arm::Control,
+        [(50, 50), (0, 1), (50, 49), (1, 0)],
+    ),
+    (
+        Net::Good,
+        Arm::SuperNode,
+        [(50, 50), (0, 0), (50, 50), (1, 1)],
+    ),
+    (
+        Net::Good,
+        Arm::PostCollision,
+        [(50, 50), (1, 1), (50, 50), (1, 1)],
+    ),
+    (
+        Net::Good,
+        Arm::MotionLock,
+        [(50, 50), (50, 50), (50, 50), (50, 50)],
+    ),
+    (
+        Net::Moderate,
+        Arm::Control,
+        [(50, 50), (0, 50), (44, 43), (35, 37)],
+    ),
+    (
+        Net::Moderate,
+        Arm::SuperNode,
+        [(50, 50), (0, 0), (50, 50), (46, 46)],
+    ),
+    (
+        Net::Moderate,
+        Arm::PostCollision,
+        [(50, 50), (50, 50), (50, 50), (50, 50)],
+    ),
+    (
+        Net::Moderate,
+        Arm::MotionLock,
+        [(50, 50), (50, 50), (50, 50), (50, 50)],
+    ),
+    (
+        Net::Congested,
+        Arm::Control,
+        [(50, 10), (0, 25), (44, 42), (46, 46)],
+    ),
+    (
+        Net::Congested,
+        Arm::SuperNode,
+        [(50, 50), (0, 0), (50, 50), (50, 50)],
+    ),
+    (
+        Net::Congested,
+        Arm::PostCollision,
+        [(50, 50), (25, 25), (50, 50), (50, 50)],
+    ),
+    (
+        Net::Congested,
+        Arm::MotionLock,
+        [(50, 50), (50, 50), (52, 52), (51, 51)],
+    ),
 ];
 
 /// The published counts of A and B in 50 runs; `None` for what was not run.

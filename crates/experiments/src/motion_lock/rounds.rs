@@ -7,7 +7,9 @@ use glam::DVec3;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use simulator::stations::Player;
-use station::{Arena, Ball, Cause, Command, Event, LinkKey, Refused, Settings, State, Station, StationId};
+use station::{
+    Arena, Ball, Cause, Command, Event, LinkKey, Refused, Settings, State, Station, StationId,
+};
 
 pub(super) const A: StationId = StationId(0);
 pub(super) const B: StationId = StationId(1);
@@ -115,7 +117,9 @@ pub(super) struct RoundPlayer {
 impl RoundPlayer {
     /// For all of a station's masters. What it wants depends on the round and the seed, not on what has happened elsewhere.
     pub fn new(field: Field, seed: u64, station: StationId) -> Self {
-        let own = (1..=BODIES).map(BodyId).filter(|body| owner(*body) == station);
+        let own = (1..=BODIES)
+            .map(BodyId)
+            .filter(|body| owner(*body) == station);
         Self {
             field,
             seed,
@@ -142,7 +146,13 @@ impl RoundPlayer {
     }
 
     /// What a body wants next, given where it is.
-    pub fn wish(&mut self, body: BodyId, now: SimTime, position: DVec3, velocity: DVec3) -> Command {
+    pub fn wish(
+        &mut self,
+        body: BodyId,
+        now: SimTime,
+        position: DVec3,
+        velocity: DVec3,
+    ) -> Command {
         let round = self.round(now);
         let (aim, speed) = self.plan(body, round);
         let one = self.steered.iter_mut().find(|one| one.body == body);

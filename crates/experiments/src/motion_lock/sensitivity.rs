@@ -248,8 +248,11 @@ impl Seen {
             let means = curved(arm).map(|cell| cell.deviation(0).avg());
             means.collect::<Measure>().avg()
         };
-        let inconsistent =
-            |arm: Arm| curved(arm).map(|cell| cell.runs.len() - cell.consistent()).sum();
+        let inconsistent = |arm: Arm| {
+            curved(arm)
+                .map(|cell| cell.runs.len() - cell.consistent())
+                .sum()
+        };
         Self {
             control_off: control_off(grid, runs),
             false_lock: sum(Arm::MotionLock, passes, Cell::false_hits),

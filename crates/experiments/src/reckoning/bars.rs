@@ -82,7 +82,10 @@ impl Bars {
                 let spread = self.spread(index, bar);
                 if spread > 0.0 {
                     let middle = left + 0.46 * width;
-                    let ends = [(middle, (value - spread).max(0.0)), (middle, value + spread)];
+                    let ends = [
+                        (middle, (value - spread).max(0.0)),
+                        (middle, value + spread),
+                    ];
                     chart.draw_series([PathElement::new(ends, BLACK.mix(0.7))])?;
                 }
             }

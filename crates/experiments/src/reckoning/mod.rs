@@ -141,6 +141,10 @@ impl Scale {
 }
 
 /// A part of the whole progress.
-pub(crate) fn part<'a>(progress: &'a mut dyn FnMut(f64), from: f64, to: f64) -> impl FnMut(f64) + 'a {
+pub(crate) fn part<'a>(
+    progress: &'a mut dyn FnMut(f64),
+    from: f64,
+    to: f64,
+) -> impl FnMut(f64) + 'a {
     move |share| progress(from + (to - from) * share)
 }

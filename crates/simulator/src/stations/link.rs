@@ -248,10 +248,7 @@ mod tests {
         };
         let exits = run(7, conditions, 20_000, 0);
         let seen = delays(&exits);
-        assert!(
-            seen.min() >= 90.0 && seen.max() <= 110.0,
-            "{seen:?}"
-        );
+        assert!(seen.min() >= 90.0 && seen.max() <= 110.0, "{seen:?}");
         assert!((seen.avg() - 100.0).abs() < 0.2, "{seen:?}");
         // A uniform distribution 20 wide.
         assert!((seen.std() - 20.0 / 12f64.sqrt()).abs() < 0.1, "{seen:?}");

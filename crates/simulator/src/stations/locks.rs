@@ -104,7 +104,8 @@ impl Watcher for LockChecker {
         }
         let bodies = station.bodies().map(|(body, _)| body);
         let locked: Vec<BodyId> = bodies.filter(|body| station.is_locked(*body)).collect();
-        self.held.retain(|key, _| key.0 != id || locked.contains(&key.1));
+        self.held
+            .retain(|key, _| key.0 != id || locked.contains(&key.1));
         for body in locked {
             let since = *self.held.entry((id, body)).or_insert(now);
             self.longest_held = self.longest_held.max(now.since(since));

@@ -102,7 +102,9 @@ mod tests {
     /// ML-40: sum, average, standard deviation, minimum and maximum.
     #[test]
     fn the_five_numbers() {
-        let measure: Measure = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0].into_iter().collect();
+        let measure: Measure = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]
+            .into_iter()
+            .collect();
         assert_eq!(
             (measure.count(), measure.sum(), measure.avg()),
             (8, 40.0, 5.0)

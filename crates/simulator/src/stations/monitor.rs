@@ -210,7 +210,10 @@ impl Monitor {
         let id = station.id();
         let bodies: Vec<(BodyId, Role)> = station.bodies().collect();
         for (master, _) in bodies.iter().filter(|one| one.1 == Role::Master) {
-            for (replica, _) in bodies.iter().filter(|one| matches!(one.1, Role::Replica { .. })) {
+            for (replica, _) in bodies
+                .iter()
+                .filter(|one| matches!(one.1, Role::Replica { .. }))
+            {
                 let Some(pair) = PairId::new(*master, *replica) else {
                     continue;
                 };
@@ -218,7 +221,8 @@ impl Monitor {
                 let (Some(here), Some(there)) = (place(master), place(replica)) else {
                     continue;
                 };
-                let radii = [master, replica].map(|one| station.ball(*one).map_or(0.0, |b| b.radius));
+                let radii =
+                    [master, replica].map(|one| station.ball(*one).map_or(0.0, |b| b.radius));
                 let depth = radii[0] + radii[1] - here.distance(there);
                 self.penetration = self.penetration.max(depth);
                 let deepest = self.deepest.entry((id, pair)).or_insert(0.0);

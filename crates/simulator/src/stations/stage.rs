@@ -209,10 +209,9 @@ impl Stage {
                     let packet = packet.expect("the cycle was told that there is one");
                     watcher.sent(now, id, packet.to, packet.bytes.len());
                     let (seed, conditions) = (self.options.seed, self.options.conditions);
-                    let link = self
-                        .links
-                        .entry((id, packet.to))
-                        .or_insert_with(|| Connection::new(way_seed(seed, id, packet.to), conditions));
+                    let link = self.links.entry((id, packet.to)).or_insert_with(|| {
+                        Connection::new(way_seed(seed, id, packet.to), conditions)
+                    });
                     // Bundled messages share a fate and so a class of their own.
                     let class = packet.class.map_or(u8::MAX, |class| class as u8);
                     link.enter(now, class, packet.bytes);
@@ -331,7 +330,11 @@ mod tests {
         }
         impl Watcher for Look {
             fn frame(&mut self, now: SimTime, station: &Station) {
-                let replica = if station.id() == A { BODIES[1] } else { BODIES[0] };
+                let replica = if station.id() == A {
+                    BODIES[1]
+                } else {
+                    BODIES[0]
+                };
                 let view = station.view(replica).expect("it is there");
                 let from_net = view.scene.position.distance(view.net.position);
                 let from_physics = view.scene.position.distance(view.physics.position);
@@ -376,7 +379,10 @@ mod tests {
             let mut stage = stage(Protocol::MotionLock, 2, vec![fault]);
             let mut checker = LockChecker::new(ms(100.0), ms(20.0));
             stage.run(ms(1600.0), &mut checker, &mut |_| false);
-            assert!(checker.locks > 0 && checker.overlong.is_empty(), "{checker:?}");
+            assert!(
+                checker.locks > 0 && checker.overlong.is_empty(),
+                "{checker:?}"
+            );
             let survivor = stage.stations().next().expect("A");
             assert_eq!(survivor.locks().count(), 0);
             let counted = survivor.counters(pair).expect("a pair");
