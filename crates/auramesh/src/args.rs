@@ -250,6 +250,10 @@ pub struct DuelArgs {
     #[arg(long, default_value = "auramesh")]
     pub secret: String,
 
+    /// Writes what both sides saw, side by side, into a recording; `auramesh replay FILE` shows it.
+    #[arg(long, value_name = "FILE", conflicts_with = "side")]
+    pub record: Option<PathBuf>,
+
     /// Prints one JSON object on stdout, nothing else there.
     #[arg(long)]
     pub json: bool,

@@ -2,6 +2,7 @@
 
 use crate::Status;
 use crate::args::{DuelArgs, DuelProtocol, Side};
+use crate::duel_recording::{self, Film};
 use crate::output::{print, print_json};
 use client::stations::duel::{self, Report, SIDES};
 use client::stations::{BadAir, UdpStation};
@@ -26,13 +27,30 @@ pub fn run(args: &DuelArgs) -> Status {
         (Some(side), Some(listen), Some(peer)) => one_side(args, side, listen, peer),
         _ => both_sides(args),
     };
-    match played {
-        Ok(reports) => tell(args, &reports),
+    let (reports, films): (Vec<Report>, Vec<Film>) = match played {
+        Ok(played) => played.into_iter().unzip(),
         Err(error) => {
             eprintln!("cannot play: {error}");
-            Status::BadInput
+            return Status::BadInput;
+        }
+    };
+    if let Some(path) = &args.record {
+        let about = [
+            ("scene", "duel".to_owned()),
+            ("seed", args.seed.to_string()),
+            ("protocol", format!("{:?}", args.protocol)),
+            (
+                "producer",
+                format!("auramesh {}", env!("CARGO_PKG_VERSION")),
+            ),
+        ];
+        let about = about.map(|(key, value)| (key.to_owned(), value)).to_vec();
+        if let Err(reason) = duel_recording::write(path, &films, &reports, about) {
+            eprintln!("{reason}");
+            return Status::BadInput;
         }
     }
+    tell(args, &reports)
 }
 
 /// What a datagram can meet with here.
@@ -108,14 +126,14 @@ fn one_side(
     side: Side,
     listen: SocketAddr,
     peer: SocketAddr,
-) -> io::Result<Vec<Report>> {
+) -> io::Result<Vec<(Report, Film)>> {
     let side = SIDES[side as usize];
     let mut seat = seat(args, side, listen)?;
     seat.introduce(duel::opponent(side), peer);
     Ok(vec![play(args, &mut seat)?])
 }
 
-fn both_sides(args: &DuelArgs) -> io::Result<Vec<Report>> {
+fn both_sides(args: &DuelArgs) -> io::Result<Vec<(Report, Film)>> {
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let mut seats = [seat(args, SIDES[0], any)?, seat(args, SIDES[1], any)?];
     let addresses = [seats[0].local_addr()?, seats[1].local_addr()?];
@@ -133,16 +151,21 @@ fn both_sides(args: &DuelArgs) -> io::Result<Vec<Report>> {
     })
 }
 
-fn play(args: &DuelArgs, seat: &mut UdpStation) -> io::Result<Report> {
+fn play(args: &DuelArgs, seat: &mut UdpStation) -> io::Result<(Report, Film)> {
     let quiet = args.json;
     let duration = Duration::from_secs_f64(args.seconds);
-    duel::play(seat, args.seed, duration, &mut |station, events| {
+    let mut film = Film::default();
+    let report = duel::play(seat, args.seed, duration, &mut |station, events| {
+        if args.record.is_some() {
+            film.take(station);
+        }
         for event in events {
             if let (station::Event::Hit(hit), false) = (event, quiet) {
                 print(&format!("{}\n", line(station.id(), hit)));
             }
         }
-    })
+    })?;
+    Ok((report, film))
 }
 
 fn line(side: StationId, hit: &Hit) -> String {

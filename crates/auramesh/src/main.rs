@@ -10,6 +10,7 @@ mod commit;
 mod coordinator;
 mod demo;
 mod duel;
+mod duel_recording;
 mod experiment;
 mod gateway;
 mod group_agents;
