@@ -208,6 +208,11 @@ impl Station {
         self.bodies.iter().map(|(id, body)| (*id, body.role()))
     }
 
+    /// A body's shape and weight.
+    pub fn ball(&self, body: BodyId) -> Option<Ball> {
+        self.bodies.get(&body).map(|body| body.ball)
+    }
+
     /// A body's three bodies: net, physics, scene (ML-39), as of the last frame.
     pub fn view(&self, body: BodyId) -> Option<View> {
         let now = self.shared.unwrap_or_default();
