@@ -18,6 +18,7 @@
 mod answers;
 mod bytes;
 mod commands;
+mod frames;
 mod from_client;
 mod from_gateway;
 mod inspection;
@@ -29,6 +30,10 @@ mod shapes;
 pub use answers::{Answer, Hit, Struck};
 pub use bytes::{Malformed, Why};
 pub use commands::{Command, Injection, RegionPlan, SceneChoice, Spawn, StaticPiece};
+pub use frames::{
+    FrameError, Frames, InOrder, MAX_MISSING, WEBTRANSPORT_PATH, decode_missing, encode_missing,
+    frame, numbered, split_number,
+};
 pub use from_client::{Area, Hello, Inspect, MOST_PICKED, ToGateway};
 pub use from_gateway::{
     EmulatedNetwork, Features, FormEntry, Goodbye, Piece, RegionMark, ToClient, Welcome,
