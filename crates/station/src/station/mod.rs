@@ -14,7 +14,7 @@ mod tell;
 mod votes;
 
 use crate::agreement::Pair;
-use crate::body::{Arena, Command, Obedience, Refused, Role, State};
+use crate::body::{Arena, Ball, Command, Obedience, Refused, Role, State};
 use crate::events::{CommandCounts, Counters, Event, LockView, Traffic, View};
 use crate::ids::{PairId, StationId};
 use crate::messages::{Class, Message};
