@@ -1,0 +1,334 @@
+// What a client knows of the world: messages in, poses out. No I/O, no clock of its own.
+import { Clock, Pace } from './clock.js';
+import { RESTING } from './stream/curves.js';
+import { newPose, showTrack, StreamDecoder } from './stream/decoder.js';
+/** A body in sight. */
+export class Body {
+    id;
+    form;
+    owner;
+    /** Where it is shown, as of the last {@link Scene.place}. */
+    pose = newPose();
+    /** Is the pose known at all? */
+    placed = false;
+    /** Its place in {@link Scene.list}. */
+    index = -1;
+    /** Whatever belongs to it where it is drawn; nothing here looks at it. */
+    tag = null;
+    /** The cells that tell of it, the last one first. */
+    sources = [];
+    /** If it rests: the track, and the packets of its newest curves, by which that is known. */
+    resting = null;
+    restsBy = -1;
+    turnsBy = -1;
+    constructor(id, form, owner) {
+        this.id = id;
+        this.form = form;
+        this.owner = owner;
+    }
+    /** Brings the pose to a frame; false if it is what it was. */
+    place(frame, pull) {
+        for (let i = 0; i < this.sources.length; i++) {
+            const track = this.sources[i].track;
+            if (track === null)
+                continue;
+            if (track === this.resting && track.flights.newest?.packet === this.restsBy && track.turns.newest?.packet === this.turnsBy)
+                return false;
+            if (!showTrack(track, frame, pull, this.pose))
+                continue;
+            this.remember(track);
+            this.placed = true;
+            return true;
+        }
+        if (this.placed)
+            return false;
+        // So new that nothing is known of it yet: it waits where it will begin.
+        const track = this.sources.find((source) => source.track)?.track;
+        if (!track)
+            return false;
+        const { newest: flight } = track.flights;
+        if (!showTrack(track, Math.max(flight?.start ?? 0, track.turns.newest?.start ?? 0), pull, this.pose))
+            return false;
+        this.placed = true;
+        return true;
+    }
+    /** Does what is shown stay as it is until something new is known? */
+    remember(track) {
+        const { newest: flight } = track.flights;
+        const { newest: turn } = track.turns;
+        this.resting = null;
+        if (!flight || !turn || flight.course !== RESTING || turn.sx !== 0 || turn.sy !== 0 || turn.sz !== 0)
+            return;
+        const begun = this.pose.px === flight.px / 256 && this.pose.py === flight.py / 256 && this.pose.pz === flight.pz / 256;
+        if (!begun || track.readyFrom !== turn.packet)
+            return;
+        this.resting = track;
+        this.restsBy = flight.packet;
+        this.turnsBy = turn.packet;
+    }
+}
+/** The world as a client sees it. */
+export class Scene {
+    listener;
+    welcome = null;
+    features = null;
+    world = null;
+    statics = new Map();
+    forms = new Map();
+    bodies = new Map();
+    /** The same bodies, without gaps; removing one moves the last into its place. */
+    list = [];
+    clock = new Clock();
+    pace = new Pace();
+    /** The newest frame that has come. */
+    frame = 0;
+    /** Records of the state stream decoded so far. */
+    cells = new Map();
+    pull = [0, 0, 0];
+    steady = -Infinity;
+    constructor(listener = {}) {
+        this.listener = listener;
+    }
+    /** Seconds of a frame. */
+    get frameSeconds() {
+        return this.welcome ? this.welcome.tick * this.welcome.frameTicks : 1 / 30;
+    }
+    /** Takes a message that came at a time of the own clock, ms; throws if it makes no sense. */
+    handle(message, local) {
+        switch (message.type) {
+            case 'welcome':
+                this.welcome = message;
+                this.listener.welcome?.(message);
+                break;
+            case 'features':
+                this.features = message;
+                this.listener.features?.(message);
+                break;
+            case 'world':
+                this.handleWorld(message);
+                break;
+            case 'statics':
+                for (const piece of message.pieces)
+                    this.statics.set(piece.id, piece);
+                this.listener.statics?.(message.pieces);
+                break;
+            case 'forms':
+                for (const { number, shape } of message.forms)
+                    this.forms.set(number, shape);
+                this.listener.forms?.(message.forms);
+                break;
+            case 'update':
+                for (const section of message.sections)
+                    this.handleSection(section);
+                this.frame = message.frame;
+                if (this.clock.known && this.world && this.world.start > 0n)
+                    this.pace.observe(this.present(local), message.frame);
+                this.listener.updated?.(message.frame);
+                break;
+            case 'pong':
+                this.clock.observe(toMs(message.sent), toMs(message.received), toMs(message.replied), local);
+                break;
+            case 'inspection':
+                this.listener.inspection?.(message.frame, message.parts);
+                break;
+        }
+    }
+    handleWorld(world) {
+        // A gateway that was started anew may count from the same number.
+        const restarted = this.world !== null && this.world.start > 0n && this.world.start !== world.start;
+        const another = this.world?.generation !== world.generation || restarted;
+        this.world = world;
+        const square = this.frameSeconds ** 2;
+        this.pull = [world.gravity[0] * square, world.gravity[1] * square, world.gravity[2] * square];
+        if (!another)
+            return this.listener.regions?.(world);
+        this.forget();
+        this.listener.world?.(world);
+    }
+    /** Forgets the world: another one, or the same told anew from another time. */
+    forget() {
+        for (const body of [...this.list])
+            this.drop(body, false);
+        this.statics.clear();
+        this.forms.clear();
+        this.cells.clear();
+        this.pace.reset();
+        this.frame = 0;
+        this.steady = -Infinity;
+    }
+    handleSection(section) {
+        switch (section.type) {
+            case 'begin':
+                return this.begin(section.cell, section.packet, section.frame);
+            case 'end': {
+                const cell = this.cells.get(section.cell);
+                this.cells.delete(section.cell);
+                cell?.members.forEach((id) => this.leave(section.cell, id, false));
+                return;
+            }
+            case 'packet': {
+                const decoder = this.decoder(section.cell);
+                decoder.receive(section.bytes);
+                return decoder.acknowledge();
+            }
+            case 'join':
+                return this.decoder(section.cell).receiveJoin(section.bytes);
+            case 'entered':
+                for (const { body, form, owner } of section.bodies)
+                    this.enter(section.cell, body, form, owner);
+                return;
+            case 'left':
+                for (const { body, removed } of section.bodies) {
+                    this.cells.get(section.cell)?.members.delete(body);
+                    this.leave(section.cell, body, removed);
+                }
+                return;
+            case 'owners':
+                for (const { body: id, owner } of section.bodies) {
+                    const body = this.bodies.get(id);
+                    if (body)
+                        this.setOwner(body, owner);
+                }
+                return;
+            case 'contacts':
+                for (const { place, speed } of section.contacts)
+                    this.listener.contact?.(place, speed);
+        }
+    }
+    decoder(cell) {
+        const known = this.cells.get(cell);
+        if (!known)
+            throw new Error(`a packet of cell ${cell} came before the cell began`);
+        return known.decoder;
+    }
+    begin(number, packet, frame) {
+        if (!this.world)
+            throw new Error('a cell came before the world');
+        const settings = { tick: this.frameSeconds, gravity: this.world.gravity };
+        const link = (track, to) => {
+            const source = this.bodies.get(track.id)?.sources.find((source) => source.cell === number);
+            if (source)
+                source.track = to;
+        };
+        const decoder = StreamDecoder.joining(settings, packet, frame, {
+            entered: (track) => link(track, track),
+            left: (track) => link(track, null),
+        });
+        const known = this.cells.get(number);
+        this.cells.set(number, { decoder, members: new Set() });
+        // The same cell again: who is still in it will be told in a moment, by the same message. Until then they stay.
+        known?.members.forEach((id) => {
+            const source = this.bodies.get(id)?.sources.find((source) => source.cell === number);
+            if (source)
+                source.track = null;
+        });
+        if (known)
+            queueMicrotask(() => this.sweep(number, known.members));
+    }
+    /** Those who were in a cell that was told anew, and are not any more. */
+    sweep(number, before) {
+        const now = this.cells.get(number)?.members;
+        for (const id of before)
+            if (!now?.has(id))
+                this.leave(number, id, false);
+    }
+    enter(number, id, form, owner) {
+        const cell = this.cells.get(number);
+        cell?.members.add(id);
+        let body = this.bodies.get(id);
+        const isNew = !body;
+        if (!body) {
+            body = new Body(id, form, owner);
+            this.bodies.set(id, body);
+            body.index = this.list.push(body) - 1;
+        }
+        body.form = form;
+        const at = body.sources.findIndex((source) => source.cell === number);
+        if (at >= 0)
+            body.sources.splice(at, 1);
+        body.sources.unshift({ cell: number, track: cell?.decoder.track(id) ?? null });
+        if (isNew)
+            this.listener.entered?.(body);
+        else
+            this.setOwner(body, owner);
+    }
+    setOwner(body, owner) {
+        const before = body.owner;
+        if (owner === before)
+            return;
+        body.owner = owner;
+        this.listener.owner?.(body, before);
+    }
+    leave(number, id, removed) {
+        const body = this.bodies.get(id);
+        if (!body)
+            return;
+        const at = body.sources.findIndex((source) => source.cell === number);
+        if (at >= 0)
+            body.sources.splice(at, 1);
+        if (body.sources.length === 0)
+            this.drop(body, removed);
+    }
+    drop(body, removed) {
+        this.bodies.delete(body.id);
+        const last = this.list.pop();
+        if (last !== body) {
+            this.list[body.index] = last;
+            last.index = body.index;
+        }
+        this.listener.left?.(body, removed);
+    }
+    /** The cluster's present, in frames. */
+    present(local) {
+        if (!this.world)
+            return 0;
+        return (this.clock.now(local) - toMs(this.world.start)) / (this.frameSeconds * 1000);
+    }
+    /** The frame to show now: all that is shown is known by then. Before the clock is known, the newest. */
+    shownFrame(local) {
+        const delay = this.welcome?.delayFrames ?? 0;
+        const started = this.clock.known && this.world !== null && this.world.start > 0n;
+        const paced = started ? this.pace.shown(this.present(local), delay) : undefined;
+        return paced ?? this.frame - delay;
+    }
+    /** The same, but never back in time: if updates have become later, it waits. */
+    steadyFrame(local) {
+        const frame = this.shownFrame(local);
+        const back = this.steady - frame;
+        // Farther back than that is another time, not a delay.
+        if (!(back > 0 && back * this.frameSeconds < 3))
+            this.steady = frame;
+        return this.steady;
+    }
+    /** Brings all bodies to a frame and tells of those whose pose has changed. */
+    place(frame, moved) {
+        const { list, pull } = this;
+        for (let i = 0; i < list.length; i++) {
+            const body = list[i];
+            if (body.place(frame, pull))
+                moved?.(body);
+        }
+    }
+    /** Where one body is at a frame, without changing anything. */
+    poseAt(body, frame, out) {
+        return body.sources.some((source) => source.track !== null && showTrack(source.track, frame, this.pull, out));
+    }
+    /** A body's speed as its curve has it, m/s. */
+    speed(body, frame) {
+        const source = body.sources.find((source) => source.track);
+        const decoder = source && this.cells.get(source.cell)?.decoder;
+        return source?.track && decoder ? decoder.speed(source.track, frame, this.frameSeconds) : 0;
+    }
+    /** Records of the state stream decoded so far. */
+    get updates() {
+        let updates = 0;
+        for (const cell of this.cells.values())
+            updates += cell.decoder.updates;
+        return updates;
+    }
+}
+/** Nanoseconds as they stand in messages, as milliseconds. */
+export function toMs(ns) {
+    return Number(ns) / 1e6;
+}
+//# sourceMappingURL=scene.js.map

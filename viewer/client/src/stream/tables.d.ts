@@ -1,0 +1,1 @@
+export declare const TRAINED: readonly [Uint8Array, Uint8Array];
