@@ -1,16 +1,18 @@
 //! `auramesh sim`: one scene under virtual time.
 
-use crate::args::{Aura, Handover, Policy, SimArgs};
+use crate::args::{Aura, Cuts, Handover, Policy, SimArgs};
 use crate::output::{print, print_json};
 use crate::progress::Progress;
 use crate::{Status, reproduce, summary};
+use boundary::replicate::MemberMode;
 use boundary::{AuraSize, HandoverMode};
 use domain::Layout;
 use scenes::Scene;
 use serde::Serialize;
 use simulator::faults::Fault;
 use simulator::frames::FrameModel;
-use simulator::{Outcome, SimOptions, Simulation};
+use simulator::replicate::{Cuts as CutsOption, ReplicateOptions};
+use simulator::{Outcome, SimOptions};
 
 /// The JSON object: the outcome, and how to get it again.
 #[derive(Serialize)]
@@ -52,10 +54,9 @@ fn simulate(args: &SimArgs) -> Result<Outcome, String> {
     let name = args.scene.as_deref().unwrap_or_default();
     let scene = Scene::load(name).map_err(|error| error.to_string())?;
     let options = options(args, &scene)?;
-    let simulation =
-        Simulation::new(&scene, &options).map_err(|error| format!("{name}: {error}"))?;
     let progress = Progress::new(&scene.name);
-    Ok(simulation.run(|share| progress.set(share)))
+    let outcome = simulator::simulate(&scene, &options, |share| progress.set(share));
+    outcome.map_err(|error| format!("{name}: {error}"))
 }
 
 fn options(args: &SimArgs, scene: &Scene) -> Result<SimOptions, String> {
@@ -70,7 +71,9 @@ fn options(args: &SimArgs, scene: &Scene) -> Result<SimOptions, String> {
         policy: match args.policy {
             Policy::Aura => boundary::Policy::Aura,
             Policy::Naive => boundary::Policy::Naive,
+            Policy::Replicate => boundary::Policy::Replicate,
         },
+        replicate: replicate(args),
         aura: match args.aura {
             Aura::Thesis => AuraSize::Thesis,
             Aura::Safe => AuraSize::Safe,
@@ -85,6 +88,25 @@ fn options(args: &SimArgs, scene: &Scene) -> Result<SimOptions, String> {
         faults: args.faults.clone(),
         ..defaults
     })
+}
+
+/// The world is divided anew every two seconds.
+const BALANCE_TICKS: u64 = 120;
+
+fn replicate(args: &SimArgs) -> ReplicateOptions {
+    ReplicateOptions {
+        mode: match args.unsynchronised {
+            true => MemberMode::Unsynchronised,
+            false => MemberMode::Synchronised,
+        },
+        cuts: match args.cuts {
+            Cuts::Published => CutsOption::Published,
+            Cuts::Balanced => CutsOption::Balanced {
+                again_ticks: BALANCE_TICKS,
+            },
+        },
+        ..ReplicateOptions::default()
+    }
 }
 
 /// Who is down cannot crash, and a run, which outlasts its faults, must come to an end.

@@ -3,6 +3,7 @@
 use boundary::{AuraSize, ExceededTolerances, HandoverMode, Policy};
 use simulator::Outcome;
 use simulator::checkers::ErrorCounts;
+use simulator::replicate::ReplicateReport;
 use std::fmt::Write;
 
 /// What ran, what happened, and whether every promise was kept.
@@ -70,6 +71,9 @@ fn boundary(outcome: &Outcome) -> String {
     if outcome.policy == Policy::Naive {
         return "naive: the region that holds the centre owns the body".into();
     }
+    if let Some(report) = &outcome.replicate {
+        return replicate(report);
+    }
     let size = match outcome.aura {
         AuraSize::Thesis => "thesis",
         AuraSize::Safe => "safe",
@@ -79,6 +83,20 @@ fn boundary(outcome: &Outcome) -> String {
         HandoverMode::Freeze => "frozen",
     };
     format!("aura, size {size}; bodies in flight are {handover}")
+}
+
+fn replicate(report: &ReplicateReport) -> String {
+    let (pairs, copies) = (&report.pairs, &report.consistency);
+    format!(
+        "replicate, {}; {} pairs could touch: {} missed, {} tested twice, {} in vain; {:.2} copies per body, at most {:.3} m apart",
+        report.mode,
+        counted(pairs.could_touch),
+        counted(pairs.missed),
+        counted(pairs.doubled),
+        counted(pairs.in_vain),
+        report.copies_per_body,
+        copies.max_m
+    )
 }
 
 fn bodies(outcome: &Outcome) -> String {
@@ -169,7 +187,7 @@ pub fn listed(errors: &ErrorCounts) -> String {
     parts.join(", ")
 }
 
-fn kinds(errors: &ErrorCounts) -> [(&'static str, u64); 9] {
+fn kinds(errors: &ErrorCounts) -> [(&'static str, u64); 11] {
     [
         ("lost", errors.lost),
         ("duplicated", errors.duplicated),
@@ -180,6 +198,8 @@ fn kinds(errors: &ErrorCounts) -> [(&'static str, u64); 9] {
         ("orphan auras", errors.orphan_auras),
         ("split clusters", errors.split_clusters),
         ("epoch errors", errors.epoch_errors),
+        ("pairs tested by nobody", errors.missed_pairs),
+        ("pairs tested twice or in vain", errors.doubled_pairs),
     ]
 }
 

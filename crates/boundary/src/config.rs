@@ -32,6 +32,8 @@ pub enum Policy {
     Aura,
     /// Whoever's region holds the centre; nobody knows of the other side. The contrast.
     Naive,
+    /// Everyone whose sub-space a body reaches simulates it; each pair is tested by one of them ([`replicate`](crate::replicate)).
+    Replicate,
 }
 
 /// How large auras are.

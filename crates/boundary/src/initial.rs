@@ -18,7 +18,7 @@ pub fn owners(
     let link_m = match config.policy {
         Policy::Aura => AuraGeometry::of(config).link_m,
         // Only joints tie: overlap is what this policy does not care about. Below zero no two spheres are near.
-        Policy::Naive => f64::NEG_INFINITY,
+        Policy::Naive | Policy::Replicate => f64::NEG_INFINITY,
     };
     let ids: Vec<BodyId> = views.iter().map(|view| view.id).collect();
     let mut finder = ClusterFinder::new(views, link_m, assembly);

@@ -38,6 +38,7 @@ mod naive;
 pub mod nursery;
 pub mod projection;
 pub mod remote_auras;
+pub mod replicate;
 pub mod surroundings;
 #[cfg(test)]
 mod testing;

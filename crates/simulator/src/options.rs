@@ -3,6 +3,7 @@
 use crate::faults::Fault;
 use crate::frames::FrameModel;
 use crate::network::{NetworkConditions, ResendPolicy};
+use crate::replicate::ReplicateOptions;
 use boundary::{AuraSize, HandoverMode, Policy};
 use domain::{Layout, RegionId};
 use std::collections::BTreeMap;
@@ -33,6 +34,8 @@ pub struct SimOptions {
     pub resend: ResendPolicy,
     /// Who owns a body near a border.
     pub policy: Policy,
+    /// Everything about the policy `replicate`; others do not look at it.
+    pub replicate: ReplicateOptions,
     /// How large auras are.
     pub aura: AuraSize,
     /// What happens to a cluster in flight.
@@ -67,6 +70,7 @@ impl Default for SimOptions {
             network: NetworkConditions::data_centre(),
             resend: ResendPolicy::Short,
             policy: Policy::Aura,
+            replicate: ReplicateOptions::default(),
             aura: AuraSize::Safe,
             handover: HandoverMode::CatchUp,
             tie_break: true,

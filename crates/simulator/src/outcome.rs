@@ -4,6 +4,7 @@ use crate::checkers::{ErrorCounts, Report, Tally, Violation};
 use crate::facts::Fact;
 use crate::network::Network;
 use crate::options::SimOptions;
+use crate::replicate::ReplicateReport;
 use crate::server::Server;
 use boundary::{AuraSize, ExceededTolerances, HandoverMode, Policy};
 use domain::{RegionMap, TickLength};
@@ -106,6 +107,9 @@ pub struct Outcome {
     pub untested_updates: u64,
     /// Body ticks spent standing still in flight (handover mode `freeze`).
     pub frozen_updates: u64,
+    /// What only the policy `replicate` shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicate: Option<ReplicateReport>,
     /// The first broken promise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_violation: Option<Violation>,
@@ -144,6 +148,7 @@ impl Outcome {
             datagrams_between_strangers: 0,
             untested_updates: 0,
             frozen_updates: 0,
+            replicate: None,
             first_violation: None,
             aborted: None,
             step: scene.step,

@@ -16,9 +16,10 @@ use crate::faults::Fault;
 use crate::network::Network;
 use crate::options::SimOptions;
 use crate::outcome::{Counters, Outcome};
+use crate::replicate::GroupRun;
 use crate::server::Server;
 use crate::user::User;
-use boundary::HandoverMode;
+use boundary::{HandoverMode, Policy};
 use domain::{RegionId, RegionMap, RegionMapError, SimTime, Tick};
 use region::staging::{Staging, region_map};
 use region::{Region, RegionError, RegionEvent, TickRecord};
@@ -42,6 +43,17 @@ pub enum SimError {
     /// A region cannot be set up.
     #[error(transparent)]
     Region(#[from] RegionError),
+    /// A shape of the scene cannot be built.
+    #[error(transparent)]
+    Shape(#[from] domain::ShapeError),
+    /// The policy cannot do what the scene or the options ask for.
+    #[error("policy {policy} has no {what}")]
+    Unsupported {
+        /// Which policy.
+        policy: &'static str,
+        /// What it lacks, and why.
+        what: &'static str,
+    },
     /// A fault names a server that does not exist.
     #[error("fault '{fault}' names server {region}, but there are only {servers} (0 to {last})", last = servers - 1, region = region.0)]
     NoSuchServer {
@@ -75,6 +87,18 @@ pub struct Simulation {
     stopped: bool,
 }
 
+/// Runs a scene to its end under the policy that the options name; `progress` hears the share that is done.
+pub fn simulate(
+    scene: &Scene,
+    options: &SimOptions,
+    progress: impl FnMut(f64),
+) -> Result<Outcome, SimError> {
+    Ok(match options.policy {
+        Policy::Replicate => GroupRun::new(scene, options)?.run(progress),
+        Policy::Aura | Policy::Naive => Simulation::new(scene, options)?.run(progress),
+    })
+}
+
 /// Hears every fact as it happens; a break ends the run there.
 pub type Watcher = Box<dyn FnMut(SimTime, &Fact<'_>) -> ControlFlow<()>>;
 
@@ -98,6 +122,12 @@ pub type Onlooker = Box<dyn FnMut(&Look<'_>)>;
 impl Simulation {
     /// Sets up a scene: regions, owners, network, checkers.
     pub fn new(scene: &Scene, options: &SimOptions) -> Result<Self, SimError> {
+        if options.policy == Policy::Replicate {
+            return Err(SimError::Unsupported {
+                policy: "replicate",
+                what: "regions: it has members; see `GroupRun`",
+            });
+        }
         let map = region_map(scene, options.layout, options.servers)?;
         let seed = options.seed.unwrap_or(scene.seed);
         let seconds = duration(scene, options);

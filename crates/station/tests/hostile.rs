@@ -428,6 +428,38 @@ fn without_a_guard_the_cheat_succeeds() {
     assert_eq!(world.count(0, pair(1, 2)), 1);
 }
 
+// With the guard off numbers may be absurd, but nothing overflows.
+#[test]
+fn absurd_counts_do_not_overflow() {
+    for protocol in [
+        Protocol::PostCollision,
+        Protocol::MotionLock,
+        Protocol::LiteralMotionLock,
+        Protocol::LiteralBuckets,
+    ] {
+        let settings = Settings::published(protocol);
+        let mut world = World::new(&[settings; 2], Net::PERFECT, 1);
+        world.body(
+            0,
+            1,
+            Ball::new(10.0),
+            State::moving(DVec3::ZERO, DVec3::X * 100.0),
+        );
+        world.body(1, 2, Ball::new(10.0), State::at(DVec3::X * 60.0));
+        world.dead.push(B);
+        world.frame();
+        for kind in [RecordKind::Notice, RecordKind::Done] {
+            let now = world.now;
+            world
+                .station(0)
+                .handle_message(now, B, Message::Record(claim(now, u32::MAX, kind)));
+        }
+        world.run_until(ms(1_500));
+        let Counters { c, cp } = world.stations[&A].counters(pair(1, 2)).expect("a pair");
+        assert!(cp >= c && c > 0);
+    }
+}
+
 // ML-59: and honest stations are believed, on every network.
 #[test]
 fn honest_stations_are_believed() {

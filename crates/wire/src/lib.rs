@@ -15,13 +15,15 @@ mod clusters;
 mod envelopes;
 mod messages;
 mod offers;
+pub mod replicate;
 
 pub use check::{
     Invalid, MAX_AURA_M, MAX_COORDINATE_M, MAX_EPOCH, MAX_MESSAGES, MAX_NUMBER, MAX_VISITORS,
     Problem,
 };
 pub use envelopes::{
-    DecodeError, EncodeError, MAX_ENVELOPE_BYTES, VERSION, decode, encode, encode_into, seal,
+    DecodeError, EncodeError, MAX_ENVELOPE_BYTES, MESSAGE_TAGS, VERSION, decode, encode,
+    encode_into, seal,
 };
 pub use messages::{
     AuraDelete, AuraUpsert, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member, Message,

@@ -28,6 +28,10 @@ pub enum ErrorKind {
     SplitCluster,
     /// I4: an epoch did not rise by one, or an old one took effect.
     EpochError,
+    /// I9: two bodies that could touch, and no member tested them.
+    MissedPair,
+    /// I9: two bodies that two members tested, or that were tested although they were apart.
+    DoubledPair,
 }
 
 impl ErrorKind {
@@ -44,6 +48,9 @@ impl ErrorKind {
             Self::OrphanAura => "I6: after quiescence auras and projecting bodies match",
             Self::MissedUpdate | Self::DoubledUpdate => {
                 "I8: every body is stepped exactly once per tick"
+            }
+            Self::MissedPair | Self::DoubledPair => {
+                "I9: a pair that could contact is tested exactly once per tick in a group"
             }
             Self::LateCollision => "F2: a collision is found within one step of relative motion",
         }
@@ -71,6 +78,12 @@ pub struct ErrorCounts {
     pub split_clusters: u64,
     /// Epochs that did not rise by one.
     pub epoch_errors: u64,
+    /// Policy `replicate`: pairs that could touch and were tested by nobody.
+    #[serde(default)]
+    pub missed_pairs: u64,
+    /// Policy `replicate`: pairs that were tested twice, or although they were apart.
+    #[serde(default)]
+    pub doubled_pairs: u64,
 }
 
 impl std::ops::AddAssign for ErrorCounts {
@@ -84,11 +97,13 @@ impl std::ops::AddAssign for ErrorCounts {
         self.orphan_auras += other.orphan_auras;
         self.split_clusters += other.split_clusters;
         self.epoch_errors += other.epoch_errors;
+        self.missed_pairs += other.missed_pairs;
+        self.doubled_pairs += other.doubled_pairs;
     }
 }
 
 impl ErrorCounts {
-    fn add(&mut self, kind: ErrorKind, count: u64) {
+    pub(crate) fn add(&mut self, kind: ErrorKind, count: u64) {
         *match kind {
             ErrorKind::Lost => &mut self.lost,
             ErrorKind::Duplicated => &mut self.duplicated,
@@ -99,6 +114,8 @@ impl ErrorCounts {
             ErrorKind::OrphanAura => &mut self.orphan_auras,
             ErrorKind::SplitCluster => &mut self.split_clusters,
             ErrorKind::EpochError => &mut self.epoch_errors,
+            ErrorKind::MissedPair => &mut self.missed_pairs,
+            ErrorKind::DoubledPair => &mut self.doubled_pairs,
         } += count;
     }
 
@@ -114,6 +131,8 @@ impl ErrorCounts {
             orphan_auras,
             split_clusters,
             epoch_errors,
+            missed_pairs,
+            doubled_pairs,
         } = self;
         lost + duplicated
             + cross_owner_overlaps
@@ -123,6 +142,8 @@ impl ErrorCounts {
             + orphan_auras
             + split_clusters
             + epoch_errors
+            + missed_pairs
+            + doubled_pairs
     }
 }
 

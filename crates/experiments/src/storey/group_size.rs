@@ -1,0 +1,198 @@
+//! E3: how large a group (thesis 5.6, table 5.7).
+
+use super::Scale;
+use super::measure::{Cell, Loop, measure};
+use super::published::GROUP_SIZE;
+use super::tables::{csv, find, grid, short};
+use crate::plot::{Chart, Line, LineStyle, OURS, THESIS, THIRD};
+use crate::result::{Claim, ExperimentError, ExperimentInfo, ExperimentResult};
+use boundary::replicate::MemberMode;
+use serde_json::json;
+
+pub(super) fn run(
+    info: &ExperimentInfo,
+    scale: &Scale,
+    progress: &mut dyn FnMut(f64),
+) -> Result<ExperimentResult, ExperimentError> {
+    let (sizes, members): (&[u64], &[u32]) = match scale.quick {
+        true => (&[1000], &[1, 8, 32]),
+        false => (&[1000, 2000, 3000], &[1, 2, 4, 8, 16, 32]),
+    };
+    let cells: Vec<Cell> = sizes
+        .iter()
+        .flat_map(|objects| members.iter().map(|members| Cell::new(*objects, *members)))
+        .collect();
+    let mut variants: [Vec<Loop>; 3] = Default::default();
+    for (done, cell) in cells.iter().enumerate() {
+        let free = Cell {
+            mode: MemberMode::Unsynchronised,
+            ..*cell
+        };
+        for (variant, cell) in variants.iter_mut().zip([*cell, cell.balanced(), free]) {
+            variant.push(measure(&cell, scale)?);
+        }
+        progress((done + 1) as f64 / cells.len() as f64);
+    }
+    let [published, balanced, free] = &variants;
+    let mut result = ExperimentResult::new(info, scale.seed);
+    add_tables(&mut result, published, balanced, free);
+    add_claims(&mut result, scale, published, balanced);
+    result.add_figure(
+        "group-size.svg",
+        "Scale-up by the slowest member against the size of the group (figure 5.5 of the thesis is lost in the text we have; its mean over members from table 5.7).",
+        figure(balanced),
+    );
+    result.add_data(
+        "loops.csv",
+        csv(&[
+            ("published cuts", published),
+            ("balanced cuts", balanced),
+            ("published cuts, unsynchronised", free),
+        ]),
+    );
+    Ok(result)
+}
+
+fn theirs(objects: u64, members: u32) -> Option<f64> {
+    let row = GROUP_SIZE.get((objects / 1000) as usize - 1)?;
+    row.get(members.ilog2() as usize).copied()
+}
+
+fn alone(loops: &[Loop], cell: &Loop) -> f64 {
+    find(loops, cell.objects, 1).map_or(f64::NAN, |one| one.mean_ms)
+}
+
+fn add_tables(result: &mut ExperimentResult, published: &[Loop], balanced: &[Loop], free: &[Loop]) {
+    for (variant, loops) in [
+        ("published", published),
+        ("balanced", balanced),
+        ("unsynchronised", free),
+    ] {
+        for cell in loops {
+            result.rows.push(json!({
+                "table": "5.7", "variant": variant, "objects": cell.objects, "members": cell.members,
+                "mean_ms": cell.mean_ms, "leader_ms": cell.leader_ms, "slowest_ms": cell.slowest_ms,
+                "scale_up_slowest": alone(loops, cell) / cell.slowest_ms,
+                "published_mean_ms": theirs(cell.objects, cell.members),
+                "copies_per_body": cell.copies, "bytes_per_tick": cell.bytes,
+            }));
+        }
+    }
+    let nothing = |_: &Loop| None;
+    let mean = |cell: &Loop| theirs(cell.objects, cell.members);
+    result.tables.extend([
+        grid(
+            "Table 5.7: mean over members, ms per iteration, ours (thesis); published cuts",
+            published,
+            |c| c.mean_ms,
+            mean,
+        ),
+        grid(
+            "Scale-up by the mean, ours (thesis); published cuts",
+            published,
+            |c| alone(published, c) / c.mean_ms,
+            |c| Some(theirs(c.objects, 1)? / theirs(c.objects, c.members)?),
+        ),
+        grid(
+            "Scale-up by the slowest member; published cuts",
+            published,
+            |c| alone(published, c) / c.slowest_ms,
+            nothing,
+        ),
+        grid(
+            "Scale-up by the slowest member; balanced cuts",
+            balanced,
+            |c| alone(balanced, c) / c.slowest_ms,
+            nothing,
+        ),
+        grid(
+            "Scale-up by the slowest member; published cuts, unsynchronised",
+            free,
+            |c| alone(free, c) / c.slowest_ms,
+            nothing,
+        ),
+        grid(
+            "Copies per body; published cuts",
+            published,
+            |c| c.copies,
+            nothing,
+        ),
+    ]);
+}
+
+/// The size with the shortest time, by the slowest member.
+fn best(loops: &[Loop], objects: u64) -> u32 {
+    let cells = loops.iter().filter(|cell| cell.objects == objects);
+    cells
+        .min_by(|a, b| a.slowest_ms.total_cmp(&b.slowest_ms))
+        .map_or(0, |cell| cell.members)
+}
+
+fn add_claims(result: &mut ExperimentResult, scale: &Scale, published: &[Loop], balanced: &[Loop]) {
+    let sizes = match scale.quick {
+        true => vec![1000],
+        false => vec![1000, 2000, 3000],
+    };
+    let bests: Vec<u32> = sizes.iter().map(|size| best(published, *size)).collect();
+    result.claims.push(Claim::new(
+        "ST-60",
+        "the best size of a group does not shrink with more objects (thesis: 16, 32, 32; the largest it had was 32)",
+        bests.is_sorted(),
+        format!("{bests:?} members for {sizes:?} objects, by the slowest member"),
+    ));
+    let largest = *sizes.last().expect("there are sizes");
+    for (cuts, loops) in [("balanced", balanced), ("published", published)] {
+        let Some(cell) = find(loops, largest, 32).filter(|_| !scale.quick) else {
+            continue;
+        };
+        let up = alone(loops, cell) / cell.slowest_ms;
+        result.claims.push(Claim::new(
+            "ST-60",
+            format!("{cuts} cuts: 32 members handle {largest} objects at least 20 times faster than one, by the slowest member (thesis: 21.7 by the mean)"),
+            up >= 20.0,
+            format!("{up:.1} by the slowest, {:.1} by the mean; {} copies per body", alone(loops, cell) / cell.mean_ms, short(cell.copies)),
+        ));
+    }
+}
+
+fn figure(balanced: &[Loop]) -> String {
+    let largest = balanced.iter().map(|cell| cell.objects).max().unwrap_or(0);
+    let least = balanced.iter().map(|cell| cell.objects).min().unwrap_or(0);
+    let up = |objects: u64| -> Vec<(f64, f64)> {
+        let cells = balanced.iter().filter(|cell| cell.objects == objects);
+        cells
+            .map(|cell| {
+                (
+                    f64::from(cell.members),
+                    alone(balanced, cell) / cell.slowest_ms,
+                )
+            })
+            .collect()
+    };
+    let thesis = [1, 2, 4, 8, 16, 32].iter().filter_map(|members| {
+        Some((
+            f64::from(*members),
+            theirs(largest, 1)? / theirs(largest, *members)?,
+        ))
+    });
+    let line = |name: String, colour, points: Vec<(f64, f64)>| Line {
+        name,
+        colour,
+        points,
+        style: LineStyle::Dotted,
+    };
+    Chart {
+        title: "Scale-up by the size of the group".into(),
+        x_label: "members".into(),
+        y_label: "times faster than one node".into(),
+        marks: Vec::new(),
+        limit: None,
+        y_least_top: 8.0,
+        lines: vec![
+            line(format!("{largest} objects, slowest"), OURS, up(largest)),
+            line(format!("{least} objects, slowest"), THIRD, up(least)),
+            line(format!("thesis, {largest}, mean"), THESIS, thesis.collect()),
+        ],
+    }
+    .svg()
+}

@@ -1,0 +1,75 @@
+//! Distributed collision detection on reduced grids: everything that does not depend on how fast this machine is. The full grids, and
+//! the claims about time, are in `results/`.
+
+use experiments::{ExperimentResult, RunOptions, run};
+
+fn quick(id: &str) -> ExperimentResult {
+    let options = RunOptions {
+        quick: true,
+        ..RunOptions::default()
+    };
+    run(id, &options, &mut |_| {}).expect("it is listed and sound")
+}
+
+fn claim(result: &ExperimentResult, id: &str, word: &str) -> bool {
+    let found: Vec<_> = result
+        .claims
+        .iter()
+        .filter(|claim| claim.id == id && claim.text.contains(word))
+        .collect();
+    assert_eq!(found.len(), 1, "{id} {word}: {:?}", result.claims);
+    found[0].holds
+}
+
+/// ST-57: the form of table 5.1; overlaps grow linearly, and about as many per object as the thesis counts.
+#[test]
+fn st_57_one_node() {
+    let result = quick("st-performance");
+    assert_eq!(result.rows.len(), 4);
+    assert!(claim(&result, "ST-57", "collisions grow linearly"));
+    for row in &result.rows {
+        let objects = row["objects"].as_f64().expect("a number");
+        let overlaps = row["overlaps_without_response"].as_f64().expect("a number");
+        let per_object = overlaps / objects;
+        assert!((0.008..0.05).contains(&per_object), "{row}");
+        assert!(row["ms"].as_f64() > Some(0.0) && row["published_ms"].as_f64() > Some(100.0));
+    }
+}
+
+/// ST-58, ST-59: tables 5.2 to 5.6 and the slowest member; pairs exactly once; two groups are kept together by the relay.
+#[test]
+fn st_58_groups_of_up_to_eight() {
+    let result = quick("st-scalability");
+    assert!(claim(&result, "ST-4", "exactly once"));
+    assert!(claim(&result, "I9", "neither aura nor synchronised"));
+    let titles: Vec<&str> = result.tables.iter().map(|table| &*table.caption).collect();
+    for number in ["5.2", "5.3", "5.4", "5.5", "5.6"] {
+        let caption = format!("Table {number}");
+        assert!(
+            titles.iter().any(|title| title.starts_with(&caption)),
+            "{number}"
+        );
+    }
+    for row in result.rows.iter().filter(|row| row["table"] == "5.2-5.6") {
+        let number = |key: &str| row[key].as_f64().expect("a number");
+        assert!(number("slowest_ms") >= number("mean_ms"), "{row}");
+        assert!(
+            number("copies_per_body") >= 1.0 && number("copies_per_body") < 1.5,
+            "{row}"
+        );
+    }
+}
+
+/// ST-60: the form of table 5.7, and a best size per number of objects.
+#[test]
+fn st_60_the_size_of_a_group() {
+    let result = quick("st-group-size");
+    assert_eq!(result.rows.len(), 9);
+    assert!(claim(&result, "ST-60", "best size"));
+    let members: Vec<u64> = result
+        .rows
+        .iter()
+        .filter_map(|row| row["members"].as_u64())
+        .collect();
+    assert_eq!(members[..3], [1, 8, 32]);
+}

@@ -1,0 +1,229 @@
+//! One simulated machine: a member, its channels, its inbox, its CPU time.
+
+use crate::network::{Channel, ChannelConfig};
+use boundary::replicate::{Member, MemberEvent, SubSpaces};
+use cpu_time::ThreadTime;
+use domain::{Body, BodyId, RegionId, SimTime, Tick};
+use scenes::Action;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use wire::replicate::{decode, encode};
+
+/// The first byte of a datagram says what follows.
+const LOSSY: u8 = 0;
+const CHANNEL: u8 = 1;
+
+/// What the scene asks for at a tick; every member hears it at the same one.
+pub(super) enum Wish {
+    Spawn(Box<Body>),
+    Act(BodyId, Action),
+}
+
+pub(super) struct Node {
+    pub member: Member,
+    pub channels: BTreeMap<RegionId, Channel>,
+    /// Payloads that have arrived and are not read yet.
+    pub inbox: Vec<Vec<u8>>,
+    /// Added to the time at which its ticks are due.
+    pub phase: SimTime,
+    /// Wishes of the scene that it has heard of.
+    pub wishes_heard: usize,
+    /// Milliseconds of each tick, with the parcels that were read and written for it.
+    pub ticks_ms: Vec<f32>,
+    spent: Duration,
+    /// Encoded parcels: to whom, whether reliably.
+    pub outbox: Vec<(RegionId, bool, Vec<u8>)>,
+    /// Bytes of results for the server (the leader only).
+    pub for_server: u64,
+    /// Parcels that could not be read.
+    pub unreadable: u64,
+    config: ChannelConfig,
+    clock_cost: Duration,
+    /// What has happened to it, if it is to be replayed.
+    pub log: Option<Vec<Happened>>,
+}
+
+/// Something that happened to a member.
+#[derive(Clone, Debug)]
+pub(super) enum Happened {
+    /// It heard the wish of this number.
+    Wish(usize),
+    /// It read these payloads.
+    Mail(Vec<Vec<u8>>),
+    /// It did an iteration.
+    Step,
+    /// The world was divided anew.
+    Divided(u32, Arc<SubSpaces>),
+}
+
+/// What reading the clock costs: a member's tick may take a few microseconds, and the clock is a call into the kernel.
+fn clock_cost() -> Duration {
+    let mut costs: Vec<Duration> = (0..101).map(|_| ThreadTime::now().elapsed()).collect();
+    costs.sort_unstable();
+    costs[50]
+}
+
+impl Node {
+    pub fn new(member: Member, phase: SimTime, config: ChannelConfig) -> Self {
+        Self {
+            member,
+            channels: BTreeMap::new(),
+            inbox: Vec::new(),
+            phase,
+            wishes_heard: 0,
+            ticks_ms: Vec::new(),
+            spent: Duration::ZERO,
+            outbox: Vec::new(),
+            for_server: 0,
+            unreadable: 0,
+            config,
+            clock_cost: clock_cost(),
+            log: None,
+        }
+    }
+
+    pub fn channel(&mut self, peer: RegionId) -> &mut Channel {
+        let (me, config) = (self.member.id(), self.config);
+        self.channels
+            .entry(peer)
+            .or_insert_with(|| Channel::new(me, peer, 1, config))
+    }
+
+    /// A datagram has come in.
+    pub fn handle_datagram(&mut self, now: SimTime, from: RegionId, bytes: &[u8]) {
+        match bytes.split_first() {
+            Some((&LOSSY, payload)) => self.inbox.push(payload.to_vec()),
+            Some((&CHANNEL, datagram)) => {
+                let channel = self.channel(from);
+                channel
+                    .handle_datagram(now, datagram)
+                    .expect("the simulated network does not damage datagrams");
+                while channel.poll_event().is_some() {}
+                while let Some(payload) = self.channel(from).poll_delivered() {
+                    self.inbox.push(payload);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Does CPU work and counts it.
+    pub fn work<T>(&mut self, what: impl FnOnce(&mut Self) -> T) -> T {
+        let start = ThreadTime::now();
+        let result = what(self);
+        self.spent += start.elapsed().saturating_sub(self.clock_cost);
+        result
+    }
+
+    /// A tick is over: what was spent since the last one is its cost.
+    pub fn end_tick(&mut self) {
+        let spent = std::mem::take(&mut self.spent);
+        self.ticks_ms.push(spent.as_secs_f32() * 1e3);
+    }
+
+    pub fn note(&mut self, happened: impl FnOnce(&Self) -> Happened) {
+        if self.log.is_some() {
+            let happened = happened(self);
+            self.log.get_or_insert_default().push(happened);
+        }
+    }
+
+    /// Does again, alone, what a node has done; the milliseconds of its ticks.
+    pub fn replay(mut self, log: &[Happened], wishes: &[(u64, Wish)]) -> Vec<f32> {
+        let mut entries = log.iter().peekable();
+        while let Some(entry) = entries.next() {
+            match entry {
+                Happened::Wish(index) => self.hear(&wishes[*index].1),
+                Happened::Mail(payloads) => {
+                    self.inbox.clone_from(payloads);
+                    let steps = entries
+                        .next_if(|next| matches!(next, Happened::Step))
+                        .is_some();
+                    self.work(|node| node.turn(steps));
+                    if steps {
+                        self.end_tick();
+                    }
+                }
+                Happened::Step => {
+                    self.work(|node| node.turn(true));
+                    self.end_tick();
+                }
+                Happened::Divided(allocation, spaces) => {
+                    let spaces = spaces.clone();
+                    self.work(|node| node.member.divide(*allocation, spaces))
+                        .expect("it could be divided before");
+                }
+            }
+            self.outbox.clear();
+        }
+        self.ticks_ms
+    }
+
+    fn turn(&mut self, steps: bool) {
+        self.read();
+        if steps {
+            self.step();
+        }
+        self.write();
+    }
+
+    pub fn hear(&mut self, wish: &Wish) {
+        match wish {
+            Wish::Spawn(body) => self.member.place(body).expect("the scene was checked"),
+            Wish::Act(body, Action::Impulse(impulse)) => {
+                self.member.apply_impulse(*body, *impulse);
+            }
+            Wish::Act(body, Action::Velocity(velocity)) => {
+                self.member.set_velocity(*body, *velocity);
+            }
+        }
+    }
+
+    pub fn read(&mut self) {
+        for payload in std::mem::take(&mut self.inbox) {
+            match decode(&payload) {
+                Ok(parcel) => self.member.handle_parcel(parcel),
+                Err(_) => self.unreadable += 1,
+            }
+        }
+    }
+
+    pub fn step(&mut self) {
+        let tick: Tick = self.member.tick().next();
+        self.member.handle_tick(tick);
+    }
+
+    pub fn write(&mut self) {
+        while let Some(transmit) = self.member.poll_transmit() {
+            let bytes = encode(&transmit.parcel).expect("a member says only what makes sense");
+            self.outbox.push((transmit.to, transmit.reliable, bytes));
+        }
+        while let Some(MemberEvent::ForServer(bytes)) = self.member.poll_event() {
+            self.for_server += bytes.len() as u64;
+        }
+    }
+
+    /// Hands the outbox to channels and network.
+    pub fn post(&mut self, now: SimTime, mut send: impl FnMut(RegionId, Vec<u8>)) {
+        for (to, reliable, bytes) in std::mem::take(&mut self.outbox) {
+            if reliable {
+                // A channel that is full has a peer that is gone: nothing in these runs makes it so.
+                let sent = self.channel(to).send(now, bytes);
+                sent.expect("members read what is sent to them");
+            } else {
+                send(to, [&[LOSSY], &*bytes].concat());
+            }
+        }
+        for (to, channel) in &mut self.channels {
+            while let Some(datagram) = channel.poll_transmit(now) {
+                send(*to, [&[CHANNEL], &*datagram].concat());
+            }
+        }
+    }
+
+    pub fn next_wakeup(&self) -> Option<SimTime> {
+        let wakeups = self.channels.values().filter_map(Channel::next_wakeup);
+        wakeups.min()
+    }
+}
