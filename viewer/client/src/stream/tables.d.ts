@@ -1,1 +1,0 @@
-export declare const TRAINED: readonly [Uint8Array, Uint8Array];
