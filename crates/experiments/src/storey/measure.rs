@@ -143,7 +143,10 @@ fn measure_once(cell: &Cell, scale: &Scale, seed: u64) -> Result<Loop, Experimen
         }
     }
     let skip = scale.warm_up as usize;
-    let all = run.ticks_ms();
+    let all: Result<Vec<Vec<f32>>, _> = (0..cell.members)
+        .map(|id| run.replay(&scene, &options, RegionId(id)))
+        .collect();
+    let all = all?;
     let ticks: Vec<&[f32]> = all
         .iter()
         .map(|ticks| &ticks[skip.min(ticks.len())..])
