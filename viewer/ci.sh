@@ -21,7 +21,9 @@ fi
 [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci
 npm run typecheck
 npm test
-cargo build --release
-cargo build --release -p auramesh-client --example web_stream
+# Who calls may have settings of its own, so that nothing is built twice.
+build() { cargo ${CARGO_SETTINGS:+--config "$CARGO_SETTINGS"} build --release "$@"; }
+build
+build -p auramesh-client --example web_stream
 npm run bench
 npm run e2e

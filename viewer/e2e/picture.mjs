@@ -3,49 +3,48 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { launch, open, run, shows, start, until } from './harness.mjs';
+import { launch, open, run, shows, start } from './harness.mjs';
 import { repository } from './stream.mjs';
 
-const AT_MS = 6400;
+const AT_MS = Number(process.argv[2] ?? 13_000);
+const PICKED = Array.from({ length: 16 }, (_, i) => i * 5 + 1).join();
 const directory = mkdtempSync(join(tmpdir(), 'auramesh-picture-'));
-const file = join(directory, 'corner-stacks.aurarec');
+const file = join(directory, 'playground.aurarec');
 mkdirSync(`${repository}docs/pictures`, { recursive: true });
-await run('record', 'corner-stacks', '--servers', '4', '--seed', '7', '--seconds', '8', '--out', file);
+await run('record', 'playground', '--servers', '4', '--seed', '31', '--seconds', '14', '--out', file, '--pick', PICKED);
 const replay = await start('replay', file, '--port', '0');
 const browser = await launch();
 try {
   const page = await open(browser.context, replay.url, { quality: 'high', width: 1280, height: 720 });
-  await shows(page, 300);
-  await page.evaluate(
-    (at) => {
-      const app = window.auramesh;
-      const { cameras } = app.stage;
-      cameras.camera.position.set(21, 17, 30);
-      cameras.orbit.target.set(0, 2.5, 1);
-      cameras.orbit.update();
-      // Played up to the moment, so that charts and pulses are those of the seconds before.
-      app.timeline.playing = false;
-      let time = 0;
-      window.ready = false;
-      const step = () => {
-        time = Math.min(at, time + 50);
-        app.timeline.seek(time);
-        if (time < at) setTimeout(step, 30);
-        else window.ready = true;
-      };
-      step();
-    },
-    AT_MS,
-  );
-  await until(page, 'the moment', () => window.ready);
-  await page.evaluate(async () => {
+  await shows(page, 80);
+  await page.evaluate(async (at) => {
     const app = window.auramesh;
-    // Something to look at closely: a body near the corner that is about to be shared.
-    const near = [...app.insight.clusterOf.keys()].map((id) => app.scene.bodies.get(id)).filter(Boolean);
-    near.sort((a, b) => Math.hypot(a.pose.px - 6, a.pose.pz - 8) - Math.hypot(b.pose.px - 6, b.pose.pz - 8));
+    const { camera, orbit } = app.stage.cameras;
+    camera.position.set(10, 13, 19);
+    orbit.target.set(0, 0, 0.5);
+    orbit.update();
+    app.timeline.playing = false;
+    const to = (time) => {
+      app.timeline.seek(time);
+      app.timeline.advance(0);
+    };
+    // Told without being drawn up to a second before; that second in its own time, so that pulses are of their age.
+    const draw = app.stage.draw;
+    app.stage.draw = () => {};
+    for (let time = 0; time <= at - 1000; time += 100) to(time);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    for (let time = at - 1000; time <= at; time += 50) {
+      to(time);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    // One whose exact state was recorded, in the middle of the picture.
+    const near = [...app.insight.truths.keys()].map((id) => app.scene.bodies.get(id)).filter(Boolean);
+    near.sort((a, b) => Math.hypot(a.pose.px - 2, a.pose.pz - 4) - Math.hypot(b.pose.px - 2, b.pose.pz - 4));
     if (near[0]) app.pick(near[0].id);
-    for (let i = 0; i < 6; i++) await new Promise(requestAnimationFrame);
-  });
+    app.stage.draw = draw;
+    await new Promise(requestAnimationFrame);
+    await new Promise(requestAnimationFrame);
+  }, AT_MS);
   await page.screenshot({ path: `${repository}docs/pictures/viewer.png`, timeout: 120_000 });
   console.log('docs/pictures/viewer.png');
 } finally {

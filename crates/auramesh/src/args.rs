@@ -1,5 +1,6 @@
 //! What can be typed. The names are fixed by the design; clap checks them and prints the help.
 
+use crate::local_cluster::Namespaces;
 use clap::{Args, Parser, ValueEnum};
 use domain::Layout;
 use scenes::Short;
@@ -27,6 +28,15 @@ Examples:
   auramesh experiment run all --out results    exits with 1: not every published relation reproduces
 
 `auramesh experiment run --help` lists the experiments.";
+
+const DUEL_EXAMPLES: &str = "\
+Examples:
+  auramesh duel --net latency_ms=80,jitter_ms=10,loss=0.1
+  auramesh duel --protocol post-collision --net latency_ms=150,loss=0.4
+  auramesh duel --side first --listen 0.0.0.0:7000 --peer 192.0.2.2:7000 --secret ours
+  auramesh duel --side second --listen 0.0.0.0:7000 --peer 192.0.2.1:7000 --secret ours
+
+Without --side both play in this process, over sockets of this machine.";
 
 /// One seamless rigid-body physics world on many machines.
 #[derive(Debug, Parser)]
@@ -58,6 +68,9 @@ pub enum Subcommand {
     Server(ServerArgs),
     /// A gateway: what players and viewers connect to.
     Gateway(GatewayArgs),
+    /// Two stations play against each other over UDP, each with its own avatar, and agree on every hit (motion-lock).
+    #[command(after_help = DUEL_EXAMPLES)]
+    Duel(DuelArgs),
     /// Who is in a cluster, and who has which region.
     Status(StatusArgs),
     /// Reads a scene and says what is in it, or everything that is wrong with it and where.
@@ -72,7 +85,7 @@ pub enum Subcommand {
 #[derive(Debug, Args)]
 pub struct SimArgs {
     /// A scene file, or the name of a built-in scene (listed below).
-    #[arg(required_unless_present = "soak", conflicts_with = "soak")]
+    #[arg(required_unless_present_any = ["soak", "group_soak", "groups"], conflicts_with_all = ["soak", "group_soak", "groups"])]
     pub scene: Option<String>,
 
     /// How many region servers [default: as the scene says].
@@ -151,6 +164,18 @@ pub struct SimArgs {
     #[arg(long, value_name = "RUNS", num_args = 0..=1, default_missing_value = SOAK_RUNS,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub soak: Option<u32>,
+
+    /// Instead of a scene: that many runs of consistency groups, a minute each, with joins, leaves, crashes, partitions, slow
+    /// lines and votes, seeded K, K+1, ..
+    #[arg(long, value_name = "RUNS", num_args = 0..=1, default_missing_value = SOAK_RUNS,
+          value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "soak")]
+    pub group_soak: Option<u32>,
+
+    /// Instead of a scene: machines at so many places that are far apart; measured pings decide who shares a world, and
+    /// avatars are relayed between the groups. --servers is the number of machines [default: 3 per place].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16),
+          conflicts_with_all = ["soak", "group_soak"])]
+    pub groups: Option<u32>,
 }
 
 /// Everything a run in real time can be told.
@@ -180,9 +205,83 @@ pub struct RunArgs {
     #[arg(long, value_parser = network_text)]
     pub net: Option<String>,
 
+    /// Network namespaces for the servers, NAME:A.B.C.0: server n in NAMEn at A.B.C.(n+2), this process at A.B.C.1 (tests/namespaces.rs makes them).
+    #[arg(long, hide = true)]
+    pub namespaces: Option<Namespaces>,
+
     /// Prints one JSON object on stdout, nothing else there.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Everything a duel can be told.
+#[derive(Debug, Args)]
+pub struct DuelArgs {
+    /// How long they play.
+    #[arg(long, value_name = "S", value_parser = seconds, default_value = "15")]
+    pub seconds: f64,
+
+    /// Seed of what the players do, and of a bad network made on purpose.
+    #[arg(long, value_name = "K", default_value_t = 7)]
+    pub seed: u64,
+
+    /// How they agree on hits.
+    #[arg(long, value_enum, default_value_t)]
+    pub protocol: DuelProtocol,
+
+    /// A bad network made on purpose, for what arrives: as for `sim`, for example latency_ms=80,jitter_ms=10,loss=0.1
+    /// [default: the machine's own].
+    #[arg(long, value_parser = network)]
+    pub net: Option<NetworkConditions>,
+
+    /// Play only this side, against another machine.
+    #[arg(long, value_enum, requires_all = ["listen", "peer"])]
+    pub side: Option<Side>,
+
+    /// With --side: the address and UDP port to listen at.
+    #[arg(long, value_name = "ADDRESS", requires = "side")]
+    pub listen: Option<SocketAddr>,
+
+    /// With --side: where the other side listens.
+    #[arg(long, value_name = "ADDRESS", requires = "side")]
+    pub peer: Option<SocketAddr>,
+
+    /// What both sides know and nobody else: datagrams are signed with it.
+    #[arg(long, default_value = "auramesh")]
+    pub secret: String,
+
+    /// Writes what both sides saw, side by side, into a recording; `auramesh replay FILE` shows it.
+    #[arg(long, value_name = "FILE", conflicts_with = "side")]
+    pub record: Option<PathBuf>,
+
+    /// Prints one JSON object on stdout, nothing else there.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How two stations agree on hits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum DuelProtocol {
+    /// Motion-lock with all our improvements.
+    #[default]
+    Ours,
+    /// The same, with hits close in time and place played together.
+    Buckets,
+    /// Motion-lock as published.
+    MotionLock,
+    /// Each tells the other what it saw, after the fact.
+    PostCollision,
+    /// Not at all: each believes what it sees.
+    Control,
+}
+
+/// One of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Side {
+    /// Its clock counts.
+    First,
+    /// It asks the first for the time.
+    Second,
 }
 
 /// How a process reaches its cluster. What is given here counts more than what the config file says.
@@ -310,6 +409,19 @@ pub struct DemoArgs {
     /// Who may do what: a file with a line `token role [name]` each; roles: view, play, admin [default: everyone on this machine everything].
     #[arg(long, value_name = "FILE")]
     pub tokens_file: Option<PathBuf>,
+
+    /// Servers at so many places that are far apart (emulated delay): measured pings decide who shares a world, every group simulates
+    /// the whole world for its own users, and avatars are relayed between groups.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub groups: u32,
+
+    /// The emulated delay between two places, milliseconds one way; only with --groups.
+    #[arg(long, value_name = "MS", default_value_t = 60.0, value_parser = delay_ms)]
+    pub group_delay_ms: f64,
+
+    /// Ends after so many seconds [default: with Ctrl-C]; only with --groups.
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub seconds: Option<f64>,
 }
 
 /// What to record.
@@ -520,6 +632,10 @@ fn frame_ms(text: &str) -> Result<f64, String> {
     positive(text, 1000.0)
 }
 
+fn delay_ms(text: &str) -> Result<f64, String> {
+    positive(text, 1000.0)
+}
+
 fn positive(text: &str, most: f64) -> Result<f64, String> {
     let number = text.parse::<f64>().ok();
     let allowed = number.filter(|number| *number > 0.0 && *number <= most);
@@ -534,7 +650,9 @@ Examples:
   auramesh sim corner-stacks --policy replicate --unsynchronised
   auramesh sim ragdolls --net latency_ms=1.5,jitter_ms=0.5,loss=0.02 --unaligned --json
   auramesh sim orbit --faults crash=1@3.5+0.8,cut=0-2@6+1 --seconds 10
-  auramesh sim --soak 200 --seed 1                                    200 random runs; all must be clean";
+  auramesh sim --soak 200 --seed 1                                    200 random runs; all must be clean
+  auramesh sim --group-soak 1000                                      1000 minutes of consistency groups; all must be clean
+  auramesh sim --groups 2 --servers 6                                 two groups form themselves from measured delays";
     format!("{examples}\n\n{}", scene_list())
 }
 
@@ -543,6 +661,7 @@ fn demo_help() -> String {
 Examples:
   auramesh demo
   auramesh demo columns --servers 9 --port 0
+  auramesh demo --groups 2 --servers 4 --group-delay-ms 60            two groups, each with the whole world; avatars are relayed
 Kill one of its region servers, in the viewer or with `kill -9`, and see what happens.";
     format!("{examples}\n\n{}", scene_list())
 }

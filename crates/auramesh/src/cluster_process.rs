@@ -5,6 +5,7 @@ use crate::args::ClusterArgs;
 use crate::bad_network::BadNetwork;
 use cluster::carrier::ClusterKey;
 use cluster::config::{Config, EtcdConfig, ZenohConfig};
+use cluster::gateway::Counters;
 use cluster::node::{Before, Connection, Network, Node};
 use cluster::operations::{self, Operations};
 use cluster::schema::Role;
@@ -114,15 +115,31 @@ impl Settings {
                 Err("the cluster key is too short: at least 16 characters".to_owned())
             }
             Some(secret) => Ok(ClusterKey::new(secret.as_bytes())),
-            None if self.bind().ip().is_loopback() => {
+            None if self.is_out_of_reach() => {
                 tracing::warn!("no cluster key: only processes of this machine are listened to");
                 Ok(ClusterKey::none())
             }
             None => Err(format!(
-                "bind {}: other machines can reach this; a cluster key is needed (cluster_key_file, or {KEY_VARIABLE} in the environment)",
-                self.bind()
+                "other machines can reach this process ({}); a cluster key is needed (cluster_key_file, or {KEY_VARIABLE} in the environment)",
+                match &self.config.zenoh {
+                    Some(zenoh) => zenoh.listen.join(", "),
+                    None => self.bind().to_string(),
+                }
             )),
         }
+    }
+
+    /// Can only this machine reach what we listen at?
+    fn is_out_of_reach(&self) -> bool {
+        let Some(zenoh) = &self.config.zenoh else {
+            return self.bind().ip().is_loopback();
+        };
+        let is_loopback = |place: &String| {
+            let address = place.split_once('/').map(|(_, address)| address);
+            let address = address.and_then(|address| address.parse::<SocketAddr>().ok());
+            address.is_some_and(|address| address.ip().is_loopback())
+        };
+        zenoh.listen.iter().chain(&zenoh.connect).all(is_loopback)
     }
 
     /// How this process reaches the others, with the control plane that the settings name.
@@ -194,6 +211,7 @@ impl Settings {
         role: Role,
         node: &Node,
         server: Option<ServerGauges>,
+        gateway: Option<Arc<Counters>>,
     ) -> Result<(), String> {
         let Some(address) = self.config.http else {
             return Ok(());
@@ -206,6 +224,7 @@ impl Settings {
             carrier: Arc::clone(&node.carrier),
             view: node.membership.view(),
             server,
+            gateway,
         };
         tokio::spawn(operations::serve(listener, operations));
         Ok(())
@@ -268,7 +287,9 @@ fn zenoh_network(cluster: &str, config: &ZenohConfig) -> Result<Network, String>
             key: key.clone(),
         }),
         (None, None, None) => {
-            tracing::warn!("zenoh without certificates: whoever reaches it is listened to");
+            tracing::warn!(
+                "zenoh without certificates: authenticated by the cluster key, but not secret"
+            );
             None
         }
         _ => return Err("zenoh: ca, certificate and key belong together".to_owned()),

@@ -36,16 +36,10 @@ async fn coordinate(args: &CoordinatorArgs) -> Result<(), String> {
     let connection = control_plane(&settings).await?;
     let stop = settings.stop_signal();
     let node = settings.join(&connection, Role::Coordinator).await?;
-    settings.operate(Role::Coordinator, &node, None).await?;
-    let coordinator = Coordinator::new(
-        node.id,
-        node.clock,
-        node.carrier,
-        &node.switchboard,
-        config.planner(),
-        world,
-    );
-    coordinator.run(node.membership, stop).await;
+    settings
+        .operate(Role::Coordinator, &node, None, None)
+        .await?;
+    Coordinator::serve(node, config.planner(), world, stop).await;
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use crate::Status;
 use crate::args::DemoArgs;
 use crate::cluster_process::{block_on, ended, start_logging, stop_signal};
 use crate::coordinator::world_of;
-use crate::local_cluster::{Links, LocalCluster};
+use crate::local_cluster::{Ground, LocalCluster};
 use crate::output::print;
 use client_protocol::EmulatedNetwork;
 use cluster::gateway::{DemoControls, Gateway, GatewayError, GatewaySettings};
@@ -100,7 +100,7 @@ async fn demo(args: &DemoArgs) -> Result<(), String> {
         network: Mutex::default(),
     }));
     let mut stop = stop_signal();
-    let mut cluster = LocalCluster::start(world, servers, Links::Adjustable).await?;
+    let mut cluster = LocalCluster::start(world, servers, Ground::of_demo()).await?;
     let url = gateway.url();
     let node = Node::join(
         cluster.connection(),

@@ -21,7 +21,7 @@ async fn serve(args: &GatewayArgs) -> Result<(), String> {
         config.tokens_file.clone_from(&args.tokens_file);
     }
     let feed_ticks = settings.config.server.host().feed_ticks;
-    let gateway = Gateway::bind(settings.config.gateway.settings(feed_ticks))
+    let gateway = Gateway::bind(settings.config.gateway.settings(feed_ticks)?)
         .await
         .map_err(|error| error.to_string())?;
     let connection = settings.connection().await?;
@@ -29,7 +29,10 @@ async fn serve(args: &GatewayArgs) -> Result<(), String> {
     let name = settings.config.name.as_deref().unwrap_or("gateway");
     let node = Node::join(&connection, Role::Gateway, name, Some(gateway.url())).await;
     let node = node.map_err(|error| format!("cannot join: {error}"))?;
-    settings.operate(Role::Gateway, &node, None).await?;
+    let counters = Some(gateway.counters());
+    settings
+        .operate(Role::Gateway, &node, None, counters)
+        .await?;
     tracing::info!(url = gateway.url(), "serving");
     gateway.run(node, stop).await;
     Ok(())

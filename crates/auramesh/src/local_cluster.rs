@@ -4,12 +4,14 @@ use crate::cluster_process::{KEY_VARIABLE, LOG_VARIABLE};
 use cluster::carrier::ClusterKey;
 use cluster::coordinator::{Coordinator, PlannerSettings};
 use cluster::names::NodeId;
-use cluster::node::{Connection, Network, Node};
-use cluster::schema::{Role, WorldSpec};
+use cluster::node::{Connection, Network};
+use cluster::schema::WorldSpec;
 use cluster::store::{Embedded, Store, serve};
 use domain::SimTime;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::process::Stdio;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
@@ -18,8 +20,94 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-const LOOPBACK: &str = "127.0.0.1:0";
 const NAME: &str = "local";
+
+/// Where the servers live, and what lies between them.
+#[derive(Clone, Debug, Default)]
+pub struct Ground {
+    /// How bad the network between the servers is made on purpose.
+    pub links: Links,
+    /// Network namespaces, one per server; without, all share this machine's loopback.
+    pub namespaces: Option<Namespaces>,
+    /// When a server counts as dead or too slow.
+    pub planner: PlannerSettings,
+}
+
+/// Network namespaces that exist, `NAME0`, `NAME1`, and so on, each for one server: the addresses of a common network that others have prepared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Namespaces {
+    name: String,
+    network: Ipv4Addr,
+}
+
+impl FromStr for Namespaces {
+    type Err = String;
+
+    /// `NAME:A.B.C.0`: this process has the address `A.B.C.1`, the server in `NAMEn` has `A.B.C.(n+2)`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once(':');
+        let parsed = parts.and_then(|(name, network)| Some((name, network.parse().ok()?)));
+        let (name, network) = parsed.ok_or("NAME:A.B.C.0 is expected")?;
+        let name = name.to_owned();
+        Ok(Self { name, network })
+    }
+}
+
+impl Namespaces {
+    fn host(&self, number: u8) -> IpAddr {
+        let [a, b, c, _] = self.network.octets();
+        Ipv4Addr::new(a, b, c, number).into()
+    }
+}
+
+/// A demonstration shares its machine with a browser and a user who would rather see a late server than one that is replaced for being late.
+const DEMO_SILENCE_MS: f64 = 1500.0;
+
+impl Ground {
+    /// For a demonstration.
+    pub fn of_demo() -> Self {
+        Self {
+            links: Links::Adjustable,
+            planner: PlannerSettings {
+                silence: SimTime::from_millis(DEMO_SILENCE_MS),
+                ..PlannerSettings::default()
+            },
+            ..Self::default()
+        }
+    }
+
+    /// The address of this process.
+    fn here(&self) -> SocketAddr {
+        let namespaces = self.namespaces.as_ref();
+        let host = namespaces.map_or(Ipv4Addr::LOCALHOST.into(), |it| it.host(1));
+        SocketAddr::new(host, 0)
+    }
+
+    /// The program, in the namespace of this server.
+    fn command(&self, program: &Path, server: u32) -> Command {
+        let Some(namespaces) = &self.namespaces else {
+            return Command::new(program);
+        };
+        let mut command = Command::new("ip");
+        let name = format!("{}{server}", namespaces.name);
+        command.args(["netns", "exec", &name]).arg(program);
+        command
+    }
+
+    fn flags(&self, server: u32) -> Vec<String> {
+        let mut flags = Vec::new();
+        if let Some(namespaces) = &self.namespaces {
+            let host = namespaces.host(u8::try_from(server + 2).unwrap_or(u8::MAX));
+            flags.extend(["--bind".to_owned(), SocketAddr::new(host, 0).to_string()]);
+        }
+        match &self.links {
+            Links::Own => {}
+            Links::Bad(net) => flags.extend(["--net".to_owned(), net.clone()]),
+            Links::Adjustable => flags.push("--adjustable-net".to_owned()),
+        }
+        flags
+    }
+}
 
 /// A server that has died is replaced after so long: first one is to see how the others take over.
 const MOURNING: Duration = Duration::from_secs(3);
@@ -59,35 +147,21 @@ pub struct LocalCluster {
     coordinator: JoinHandle<()>,
     /// Whoever drops these kills the processes: nothing is left behind.
     servers: Vec<ServerProcess>,
-    links: Links,
+    ground: Ground,
     /// What adjustable links are like now.
     conditions: Option<String>,
     /// How many were ever started.
     started: u32,
 }
 
-/// A demonstration shares its machine with a browser and a user who would rather see a late server than one that is replaced for being late.
-const DEMO_SILENCE_MS: f64 = 1500.0;
-
-fn planner(links: &Links) -> PlannerSettings {
-    let settings = PlannerSettings::default();
-    match links {
-        Links::Adjustable => PlannerSettings {
-            silence: SimTime::from_millis(DEMO_SILENCE_MS),
-            ..settings
-        },
-        _ => settings,
-    }
-}
-
 impl LocalCluster {
     /// Starts the control plane, a coordinator with this world, and so many servers.
-    pub async fn start(world: WorldSpec, servers: usize, links: Links) -> Result<Self, String> {
+    pub async fn start(world: WorldSpec, servers: usize, ground: Ground) -> Result<Self, String> {
         // Strangers on this machine do not get in either.
         let secret = format!("{}{}", NodeId::draw(), NodeId::draw());
         let key = ClusterKey::new(secret.as_bytes());
         let store = Embedded::in_memory();
-        let listener = TcpListener::bind(LOOPBACK)
+        let listener = TcpListener::bind(ground.here())
             .await
             .map_err(|error| format!("cannot open a port: {error}"))?;
         let control = listener.local_addr().map_err(|error| error.to_string())?;
@@ -96,29 +170,26 @@ impl LocalCluster {
             cluster: NAME.to_owned(),
             store: Arc::new(store) as Arc<dyn Store>,
             key,
-            network: Network::loopback(),
+            network: Network::Udp {
+                bind: ground.here(),
+                advertise: None,
+            },
             before: None,
         };
         let (stop, stopped) = watch::channel(false);
-        let node = Node::join(&connection, Role::Coordinator, "coordinator", None)
-            .await
-            .map_err(|error| format!("cannot start a coordinator: {error}"))?;
-        let coordinator = Coordinator::new(
-            node.id,
-            node.clock,
-            node.carrier,
-            &node.switchboard,
-            planner(&links),
-            Some(world),
-        );
-        let coordinator = tokio::spawn(coordinator.run(node.membership, stopped));
+        let settings = ground.planner;
+        let world = Some(world);
+        let coordinator =
+            Coordinator::start(&connection, "coordinator", settings, world, stopped).await;
+        let coordinator =
+            coordinator.map_err(|error| format!("cannot start a coordinator: {error}"))?;
         let mut cluster = Self {
             connection,
             control,
             secret,
             stop,
             coordinator,
-            links,
+            ground,
             conditions: None,
             servers: Vec::new(),
             started: 0,
@@ -135,16 +206,13 @@ impl LocalCluster {
         // Their logs are the details of one command's run.
         let log = std::env::var(LOG_VARIABLE).unwrap_or_else(|_| "warn".to_owned());
         let name = format!("server-{}", self.started);
-        let net: Vec<&str> = match &self.links {
-            Links::Own => vec![],
-            Links::Bad(net) => vec!["--net", net],
-            Links::Adjustable => vec!["--adjustable-net"],
-        };
-        let child = Command::new(program)
+        let child = self
+            .ground
+            .command(&program, self.started)
             .args(["server", "--with-parent", "--cluster", NAME])
             .args(["--control", &self.control.to_string()])
             .args(["--name", &name])
-            .args(net)
+            .args(self.ground.flags(self.started))
             .env(KEY_VARIABLE, &self.secret)
             .env(LOG_VARIABLE, log)
             // Ctrl-C is for us: we end them when it is time.

@@ -9,8 +9,14 @@ mod cluster_process;
 mod commit;
 mod coordinator;
 mod demo;
+mod duel;
+mod duel_recording;
 mod experiment;
 mod gateway;
+mod group_agents;
+mod group_demo;
+mod group_post;
+mod group_sim;
 mod local_cluster;
 mod output;
 mod progress;
@@ -30,14 +36,18 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let status = match Arguments::parse().subcommand {
-        Subcommand::Sim(args) => match args.soak {
-            Some(runs) => soak::run(&args, runs),
-            None => sim::run(&args),
+        Subcommand::Sim(args) => match (args.soak, args.group_soak, args.groups) {
+            (Some(runs), ..) => soak::run(&args, runs),
+            (_, Some(runs), _) => group_sim::soak(&args, runs),
+            (.., Some(places)) => group_sim::show(&args, places),
+            _ => sim::run(&args),
         },
         Subcommand::Run(args) => run::run(&args),
         Subcommand::Coordinator(args) => coordinator::run(args),
         Subcommand::Server(args) => server::run(args),
+        Subcommand::Demo(args) if args.groups > 1 => group_demo::run(&args),
         Subcommand::Demo(args) => demo::run(&args),
+        Subcommand::Duel(args) => duel::run(&args),
         Subcommand::Record(args) => record::run(&args),
         Subcommand::Replay(args) => replay::run(&args),
         Subcommand::Gateway(args) => gateway::run(args),

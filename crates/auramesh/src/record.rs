@@ -250,10 +250,11 @@ async fn record_live(args: &RecordArgs, url: &str) -> Result<(), String> {
                 };
                 client.take_events();
                 let time = client.look(|scene| scene.cluster_time(local));
-                if asked_first && let Some(time) = time {
-                    if let Err(error) = live.take(args, url, time, bytes)? {
-                        break Some(error);
-                    }
+                if asked_first
+                    && let Some(time) = time
+                    && let Err(error) = live.take(args, url, time, bytes)?
+                {
+                    break Some(error);
                 }
                 if over(&live) {
                     break None;

@@ -3,29 +3,37 @@
 use crate::args::RunArgs;
 use crate::cluster_process::{block_on, start_logging};
 use crate::coordinator::world_of;
-use crate::local_cluster::{Links, LocalCluster};
+use crate::local_cluster::{Ground, Links, LocalCluster};
 use crate::output::{print, print_json};
 use crate::progress::Progress;
 use crate::{Status, summary};
+use cluster::coordinator::PlannerSettings;
 use cluster::messages::Account;
 use cluster::node::Node;
 use cluster::observer::{Observer, Sight};
 use cluster::schema::{Role, WorldOptions, WorldSpec};
-use domain::{RegionId, RegionMap};
+use domain::{RegionId, RegionMap, SimTime, Tick};
 use region::staging::Staging;
 use scenes::Scene;
 use serde::Serialize;
 use simulator::facts::{AuraHeld, Projecting};
 use simulator::{CpuPerTick, Judge, Judgement, Outcome, SimOptions, combined_hash};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Servers must have joined and furnished their regions within this time.
 const LONGEST_START: Duration = Duration::from_secs(30);
 /// A world that does not get ahead for so long has stopped.
 const LONGEST_SILENCE: Duration = Duration::from_secs(10);
-/// After the last tick everything that is under way arrives within this time.
-const DRAIN: Duration = Duration::from_millis(700);
+/// After the last tick regions are asked again and again, so far apart, until nothing is under way and nothing changes any more.
+const ASKING: Duration = Duration::from_millis(150);
+/// But not for longer than this.
+const LONGEST_DRAIN: Duration = Duration::from_secs(10);
+
+/// Regions are told every so many ticks how far the judge is.
+const SEEN_TICKS: u64 = 30;
+/// A world that ends so much later than it should did not run in real time.
+const BEHIND_SECS: f64 = 1.0;
 
 /// What a live run adds to a simulated one's object.
 #[derive(Serialize)]
@@ -36,12 +44,16 @@ struct Report<'a> {
     late_ticks: u64,
     /// How far the servers' clocks may have been off, the worst of them, milliseconds.
     clock_bound_ms: f64,
+    /// How much later than it should the last tick was judged, seconds. More than one: this machine is too slow for the scene, or the judge is; what was judged is judged all the same.
+    behind_secs: f64,
 }
 
 struct Live {
     outcome: Outcome,
     late_ticks: u64,
     clock_bound_ms: f64,
+    behind_secs: f64,
+    step_ms: f64,
 }
 
 /// Runs the scene and reports.
@@ -57,11 +69,13 @@ pub fn run(args: &RunArgs) -> Status {
     };
     let outcome = &live.outcome;
     let (late_ticks, clock_bound_ms) = (live.late_ticks, live.clock_bound_ms);
+    let behind_secs = live.behind_secs;
     if args.json {
         print_json(&Report {
             outcome,
             late_ticks,
             clock_bound_ms,
+            behind_secs,
         });
     } else {
         print(&summary::of(outcome));
@@ -69,6 +83,12 @@ pub fn run(args: &RunArgs) -> Status {
             "real time   {late_ticks} of {} ticks late by more than a step; clocks within {clock_bound_ms:.3} ms\n",
             outcome.ticks * outcome.servers as u64
         ));
+        if behind_secs > BEHIND_SECS {
+            print(&format!(
+                "            not in real time: {behind_secs:.1} s behind at the end; this machine is too slow for this scene (see cpu: a step is {:.1} ms)\n",
+                live.step_ms
+            ));
+        }
     }
     if let Some(violation) = &outcome.first_violation {
         eprintln!("first violation: {violation}");
@@ -93,8 +113,18 @@ async fn live(args: &RunArgs) -> Result<Live, String> {
     let servers = world.map.len();
     world.min_servers = servers;
     let staging = Staging::new(&scene, world.map.clone(), world.boundary);
-    let cluster =
-        LocalCluster::start(world.clone(), servers, Links::of(args.net.as_deref())).await?;
+    let ground = Ground {
+        links: Links::of(args.net.as_deref()),
+        namespaces: args.namespaces.clone(),
+        // What is judged here is physics, on machines that may be too slow for it: nobody is replaced for that.
+        planner: PlannerSettings {
+            silence: SimTime::from_millis(5000.0),
+            lag: SimTime::from_secs(86_400.0),
+            balance: false,
+            ..PlannerSettings::default()
+        },
+    };
+    let cluster = LocalCluster::start(world.clone(), servers, ground).await?;
     let node = Node::join(cluster.connection(), Role::Observer, "run", None)
         .await
         .map_err(|error| format!("cannot watch: {error}"))?;
@@ -111,6 +141,11 @@ async fn live(args: &RunArgs) -> Result<Live, String> {
 /// Everything that is seen of a live run.
 struct Watch {
     judge: Judge,
+    /// When the first tick was heard of.
+    began: Option<Instant>,
+    /// How much later than it should the last one was judged.
+    behind_secs: f64,
+    step_secs: f64,
     cpu_ms: BTreeMap<RegionId, Vec<f32>>,
     last_tick: u64,
 }
@@ -119,6 +154,9 @@ impl Watch {
     fn new(scene: &Scene, staging: &Staging, world: &WorldSpec) -> Self {
         Self {
             judge: Judge::new(scene, staging),
+            began: None,
+            behind_secs: 0.0,
+            step_secs: world.boundary.step.as_secs(),
             cpu_ms: BTreeMap::new(),
             last_tick: world.last_tick.unwrap_or(u64::MAX),
         }
@@ -133,6 +171,10 @@ impl Watch {
             match sight {
                 Ok(Sight::Tick(seen)) => {
                     let region = seen.place.region;
+                    if self.began.is_none() {
+                        self.began = Some(Instant::now());
+                        observer.tell_seen(Tick(0));
+                    }
                     self.cpu_ms.entry(region).or_default().push(seen.cpu_ms);
                     self.judge.hear(region, seen.record);
                     patience = LONGEST_SILENCE;
@@ -140,10 +182,18 @@ impl Watch {
                 Ok(Sight::Account(..)) => {}
                 Err(_) => return Err(format!("nothing has happened for {patience:?}")),
             }
-            if self.judge.judged() != before {
+            let judged = self.judge.judged();
+            if judged != before {
+                if judged.0 / SEEN_TICKS != before.0 / SEEN_TICKS {
+                    observer.tell_seen(judged);
+                }
                 progress.set(self.judge.judged().0 as f64 / self.last_tick.max(1) as f64);
             }
         }
+        let took = self
+            .began
+            .map_or(0.0, |began| began.elapsed().as_secs_f64());
+        self.behind_secs = (took - self.last_tick as f64 * self.step_secs).max(0.0);
         Ok(())
     }
 
@@ -194,14 +244,50 @@ impl Watch {
             outcome,
             late_ticks: accounts.values().map(|account| account.late_ticks).sum(),
             clock_bound_ms: bounds.max().unwrap_or_default().as_millis(),
+            behind_secs: self.behind_secs,
+            step_ms: self.step_secs * 1e3,
         }
     }
 }
 
 type Accounts = BTreeMap<RegionId, Account>;
 
+/// What regions say of themselves when everything has come to rest: nothing is under way, and twice in a row they say the same. If that takes too long, what they said last.
 async fn collect_accounts(observer: &mut Observer, watch: &mut Watch) -> Accounts {
-    tokio::time::sleep(DRAIN).await;
+    let mut last = Accounts::new();
+    let settle = async {
+        loop {
+            let accounts = ask_all(observer, watch).await;
+            let whole = accounts.len() == observer.view().assignment.seats.len();
+            let at_rest = accounts
+                .values()
+                .all(|account| account.under_way.is_empty());
+            let same = rest(&accounts).eq(rest(&last));
+            last = accounts;
+            if whole && at_rest && same {
+                return;
+            }
+            tokio::time::sleep(ASKING).await;
+        }
+    };
+    let _ = tokio::time::timeout(LONGEST_DRAIN, settle).await;
+    last
+}
+
+/// What of the accounts does not change when everything is at rest.
+fn rest(accounts: &Accounts) -> impl Iterator<Item = impl PartialEq> {
+    accounts.iter().map(|(region, account)| {
+        let Account {
+            owned,
+            auras,
+            due_to_project,
+            ..
+        } = account;
+        (region, owned, auras, due_to_project)
+    })
+}
+
+async fn ask_all(observer: &mut Observer, watch: &mut Watch) -> Accounts {
     observer.ask_for_accounts();
     let mut accounts = Accounts::new();
     let regions = observer.view().assignment.seats.len();

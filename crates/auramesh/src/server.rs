@@ -27,7 +27,7 @@ async fn serve(args: &ServerArgs) -> Result<(), String> {
     );
     let server = server.map_err(|error| format!("cannot start: {error}"))?;
     settings
-        .operate(Role::Server, &node, Some(server.gauges()))
+        .operate(Role::Server, &node, Some(server.gauges()), None)
         .await?;
     server.run(node.membership, stop).await;
     Ok(())

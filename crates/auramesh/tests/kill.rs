@@ -1,24 +1,38 @@
-//! Servers die, hang and come back; nothing is lost, nothing is doubled.
+//! Servers, coordinators and gateways die, hang, fall behind and come back; nothing is lost, nothing is doubled, and clients stay.
 //!
-//! `AURAMESH_KILLS` says how many servers are killed (default 4; the long test of the README: 20).
+//! `AURAMESH_KILLS` says how many servers are killed on each engine (default 4 and 2; the long test of the README: 20).
 
 mod live_processes;
 
 use cluster::names::Term;
 use domain::RegionId;
-use live_processes::Cluster;
+use live_processes::{Cluster, Engines, Setup, free_address};
 use rand::{RngExt, SeedableRng};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 const REGIONS: u32 = 4;
+/// Clients that look on while servers die.
+const CLIENTS: usize = 3;
+/// A region must be back within this time.
+const BACK: Duration = Duration::from_secs(1);
 
-fn kills() -> u32 {
+fn kills(default: u32) -> u32 {
     let wanted = std::env::var("AURAMESH_KILLS").ok();
-    wanted.and_then(|text| text.parse().ok()).unwrap_or(4)
+    wanted.and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-async fn ready(scene: &str) -> Cluster {
-    let mut cluster = Cluster::start(scene, REGIONS, REGIONS + 1).await;
+fn setup(scene: &str, engines: Engines) -> Setup<'_> {
+    Setup {
+        engines,
+        scene,
+        regions: REGIONS,
+        servers: REGIONS + 1,
+        coordinator: "",
+    }
+}
+
+async fn settle(cluster: &mut Cluster) {
     let patience = Duration::from_secs(30);
     cluster
         .watch_until("everyone steps", patience, |cluster| {
@@ -26,91 +40,110 @@ async fn ready(scene: &str) -> Cluster {
         })
         .await;
     cluster.watch_for(Duration::from_secs(2)).await;
+}
+
+async fn ready(scene: &str) -> Cluster {
+    let mut cluster = Cluster::start(scene, REGIONS, REGIONS + 1).await;
+    settle(&mut cluster).await;
     cluster
 }
 
-/// SIGKILL, random victims at random times.
-async fn killed_servers_are_replaced(scene: &str, seed: u64) {
+/// Waits until regions step under later owners than these; says how long it took.
+async fn back(cluster: &mut Cluster, regions: &[(RegionId, Term)], since: Instant) -> Duration {
+    let is_back = |cluster: &Cluster| {
+        let back = |(region, term): &(RegionId, Term)| cluster.back_since(*region, *term);
+        regions.iter().map(back).collect::<Option<Vec<_>>>()
+    };
+    let patience = Duration::from_secs(20);
+    cluster
+        .watch_until("its regions step again", patience, |cluster| {
+            is_back(cluster).is_some()
+        })
+        .await;
+    let times = is_back(cluster).expect("just seen");
+    let last = times.into_iter().max().expect("it had one");
+    last.duration_since(since)
+}
+
+/// SIGKILL, random victims at random times, while clients look on.
+async fn killed_servers_are_replaced(setup: Setup<'_>, seed: u64, kills: u32) {
+    let what = format!("{} on {:?}", setup.scene, setup.engines);
     let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(seed);
-    let mut cluster = ready(scene).await;
+    let Some(mut cluster) = Cluster::start_with(setup).await else {
+        return;
+    };
+    let address = free_address();
+    let mut gateway = cluster.start_gateway(address);
+    settle(&mut cluster).await;
+    cluster.invite(CLIENTS, &[address]).await;
+    cluster.check_onlookers(Duration::from_secs(10)).await;
     let mut slowest = Duration::ZERO;
-    for kill in 0..kills() {
+    for kill in 0..kills {
         let region = RegionId(rng.random_range(0..REGIONS));
         let pause = Duration::from_millis(rng.random_range(0..1000));
         cluster.watch_for(pause).await;
         let (victim, term) = cluster.owner(region).expect("someone owns it");
-        let its: Vec<_> = (0..REGIONS)
-            .map(RegionId)
-            .filter(|region| {
-                cluster
-                    .owner(*region)
-                    .is_some_and(|(name, _)| name == victim)
-            })
-            .map(|region| (region, cluster.owner(region).expect("owned").1))
-            .collect();
+        let its = cluster.regions_of(&victim);
         drop(cluster.servers.remove(&victim));
-        let killed = Instant::now();
-        cluster
-            .watch_until(
-                "its regions step again",
-                Duration::from_secs(10),
-                |cluster| {
-                    let back = |(region, term): &(RegionId, Term)| {
-                        cluster.back_since(*region, *term).is_some()
-                    };
-                    its.iter().all(back)
-                },
-            )
-            .await;
-        let back = its
-            .iter()
-            .filter_map(|(region, term)| cluster.back_since(*region, *term));
-        let took = back
-            .map(|at| at.duration_since(killed))
-            .max()
-            .expect("it had one");
+        let took = back(&mut cluster, &its, Instant::now()).await;
         slowest = slowest.max(took);
         println!(
-            "{scene}: kill {kill} of {victim} ({region}, term {}): back after {took:?}",
+            "{what}: kill {kill} of {victim} ({region}, term {}): back after {took:?}",
             term.0
         );
         cluster.add_server();
         cluster.watch_for(Duration::from_millis(1500)).await;
+        let patience = Duration::from_secs(10);
         cluster
-            .watch_until(
-                "everyone is safe again",
-                Duration::from_secs(10),
-                Cluster::is_safe,
-            )
+            .watch_until("everyone is safe again", patience, Cluster::is_safe)
             .await;
         cluster.check_latest();
+        cluster.check_onlookers(Duration::from_secs(5)).await;
+        for onlooker in &cluster.onlookers {
+            onlooker.check_undisturbed();
+        }
     }
-    println!("{scene}: slowest recovery {slowest:?}");
-    assert!(slowest < Duration::from_secs(1), "took {slowest:?}");
+    let gaps = cluster.onlookers.iter().map(|it| it.story().longest_gap);
+    println!(
+        "{what}: slowest recovery {slowest:?}; longest time without an update for a client {:?}",
+        gaps.max().expect("there are some")
+    );
+    assert!(gateway.is_alive());
+    assert!(slowest < BACK, "{what}: took {slowest:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_servers_are_replaced_at_a_corner() {
-    killed_servers_are_replaced("corner-stacks", 1).await;
+async fn killed_servers_are_replaced_and_clients_stay() {
+    let setup = setup("corner-stacks", Engines::Embedded);
+    killed_servers_are_replaced(setup, 1, kills(4)).await;
+}
+
+#[cfg(feature = "distributed")]
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_servers_are_replaced_and_clients_stay_on_etcd() {
+    let setup = setup("corner-stacks", Engines::Etcd);
+    killed_servers_are_replaced(setup, 2, kills(2)).await;
+}
+
+#[cfg(feature = "distributed")]
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_servers_are_replaced_and_clients_stay_on_zenoh() {
+    let setup = setup("corner-stacks", Engines::Zenoh);
+    killed_servers_are_replaced(setup, 3, kills(2)).await;
 }
 
 /// SIGSTOP for 5 s, then SIGCONT: what comes back has been replaced and touches nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_hangs_is_replaced_and_touches_nothing_when_it_comes_back() {
     let mut cluster = ready("corner-stacks").await;
+    let address = free_address();
+    let _gateway = cluster.start_gateway(address);
+    cluster.invite(1, &[address]).await;
     let (victim, term) = cluster.owner(RegionId(0)).expect("someone owns it");
+    let its = cluster.regions_of(&victim);
     cluster.servers[&victim].signal("STOP");
-    let hung = Instant::now();
-    cluster
-        .watch_until(
-            "its region steps again",
-            Duration::from_secs(10),
-            |cluster| cluster.back_since(RegionId(0), term).is_some(),
-        )
-        .await;
-    let back = cluster.back_since(RegionId(0), term).expect("it is");
-    let took = back.duration_since(hung);
-    assert!(took < Duration::from_secs(1), "took {took:?}");
+    let took = back(&mut cluster, &its, Instant::now()).await;
+    assert!(took < BACK, "took {took:?}");
     cluster.watch_for(Duration::from_secs(5)).await;
     cluster.check_latest();
     cluster.servers[&victim].signal("CONT");
@@ -119,6 +152,38 @@ async fn a_server_that_hangs_is_replaced_and_touches_nothing_when_it_comes_back(
     cluster.check_all(revived - 120..revived);
     let (owner, now) = cluster.owner(RegionId(0)).expect("someone owns it");
     assert!(now > term && owner != victim || now > term.next());
+    cluster.check_onlookers(Duration::from_secs(5)).await;
+    cluster.onlookers[0].check_undisturbed();
+}
+
+/// A server that gets next to no time from its machine lives, but its region falls behind: it goes to another one, and does not come back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_too_slow_loses_its_region_and_is_remembered() {
+    let slow = Setup {
+        coordinator: "lag_ms = 1000\nsilence_ms = 1500\n",
+        ..setup("corner-stacks", Engines::Embedded)
+    };
+    let mut cluster = Cluster::start_with(slow).await.expect("embedded");
+    settle(&mut cluster).await;
+    let (victim, term) = cluster.owner(RegionId(0)).expect("someone owns it");
+    let its = cluster.regions_of(&victim);
+    let stopped = Instant::now();
+    // A few milliseconds of every quarter of a second: enough for its heart, not for its physics. It is shorter than what counts as death.
+    while cluster.back_since(RegionId(0), term).is_none() {
+        assert!(stopped.elapsed() < Duration::from_secs(30), "not noticed");
+        cluster.servers[&victim].signal("STOP");
+        cluster.watch_for(Duration::from_millis(250)).await;
+        cluster.servers[&victim].signal("CONT");
+        std::thread::sleep(Duration::from_millis(3));
+    }
+    let took = back(&mut cluster, &its, stopped).await;
+    println!("a slow server: replaced after {took:?}");
+    cluster.watch_for(Duration::from_secs(5)).await;
+    let (owner, _) = cluster.owner(RegionId(0)).expect("someone owns it");
+    assert_ne!(owner, victim, "not back to who was too slow");
+    assert!(cluster.regions_of(&victim).is_empty());
+    let settled = cluster.settled_tick();
+    cluster.check_all(settled - 120..settled);
 }
 
 /// The coordinator, and with it the control plane, dies and comes back: physics goes on, and afterwards deaths are noticed again.
@@ -135,22 +200,86 @@ async fn a_coordinator_that_dies_does_not_stop_the_physics() {
         without - before
     );
     cluster.check_all(before..without);
-    cluster.restart_coordinator();
+    cluster.coordinator = Some(cluster.start_coordinator());
     cluster.watch_for(Duration::from_secs(8)).await;
-    let (victim, term) = cluster.owner(RegionId(1)).expect("someone owns it");
+    let (victim, _) = cluster.owner(RegionId(1)).expect("someone owns it");
+    let its = cluster.regions_of(&victim);
     drop(cluster.servers.remove(&victim));
-    cluster
-        .watch_until(
-            "its region steps again",
-            Duration::from_secs(10),
-            |cluster| cluster.back_since(RegionId(1), term).is_some(),
-        )
-        .await;
+    back(&mut cluster, &its, Instant::now()).await;
     cluster.watch_for(Duration::from_secs(2)).await;
     cluster.check_latest();
 }
 
-/// Servers join and leave a running world; whoever leaves gives everything away first, and no tick of any body is lost.
+/// With etcd another coordinator stands by; it leads when the first one's lease has run out.
+#[cfg(feature = "distributed")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_coordinator_on_etcd_is_replaced_by_another() {
+    let started = Cluster::start_with(setup("corner-stacks", Engines::Etcd)).await;
+    let Some(mut cluster) = started else {
+        return;
+    };
+    settle(&mut cluster).await;
+    let _second = cluster.start_coordinator();
+    cluster.watch_for(Duration::from_secs(1)).await;
+    let leader = |cluster: &Cluster| Some(cluster.view().leader.as_ref()?.node);
+    let first = leader(&cluster).expect("one leads");
+    let before = cluster.settled_tick();
+    drop(cluster.coordinator.take());
+    let patience = Duration::from_secs(15);
+    cluster
+        .watch_until("the other one leads", patience, |cluster| {
+            leader(cluster).is_some_and(|now| now != first)
+        })
+        .await;
+    // It does not take for dead whom it has not had the time to hear.
+    cluster.watch_for(Duration::from_secs(3)).await;
+    cluster.check_all(before..cluster.settled_tick());
+    let (victim, _) = cluster.owner(RegionId(1)).expect("someone owns it");
+    let its = cluster.regions_of(&victim);
+    drop(cluster.servers.remove(&victim));
+    let took = back(&mut cluster, &its, Instant::now()).await;
+    assert!(took < BACK, "took {took:?}");
+    cluster.watch_for(Duration::from_secs(2)).await;
+    cluster.check_latest();
+}
+
+/// A gateway dies: physics does not notice, its clients go to another one or wait until it is back, by themselves, and see everything again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_dies_is_replaced_without_stopping_the_physics() {
+    let mut cluster = ready("corner-stacks").await;
+    let (first, second) = (free_address(), free_address());
+    let gateway = cluster.start_gateway(first);
+    let _other = cluster.start_gateway(second);
+    cluster.invite(1, &[first, second]).await;
+    cluster.invite(1, &[first]).await;
+    cluster.check_onlookers(Duration::from_secs(10)).await;
+    let before = cluster.settled_tick();
+    drop(gateway);
+    cluster
+        .watch_until("one has gone to the other", Duration::from_secs(5), |it| {
+            it.onlookers[0].story().reconnected == 1
+        })
+        .await;
+    let waiting = cluster.onlookers[1].story();
+    assert_eq!(
+        (waiting.lost, waiting.reconnected),
+        (1, 0),
+        "it has no other"
+    );
+    let _again = cluster.start_gateway(first);
+    cluster
+        .watch_until("the other is back", Duration::from_secs(10), |it| {
+            it.onlookers[1].story().reconnected == 1
+        })
+        .await;
+    cluster.check_onlookers(Duration::from_secs(10)).await;
+    let after = cluster.settled_tick();
+    let (all, judged) = cluster.check_all(before..after);
+    println!("gateway killed: {judged} of {all} ticks judged");
+}
+
+/// Servers join and leave a running world; whoever leaves gives everything away first, and no tick of any body is lost. The watcher is told every
+/// one of them: those who are told what happens move with the region.
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_join_and_leave_without_losing_a_tick() {
     let mut cluster = Cluster::start("corner-stacks", REGIONS, 2).await;
@@ -164,7 +293,7 @@ async fn servers_join_and_leave_without_losing_a_tick() {
     cluster.add_server();
     cluster.add_server();
     cluster.watch_for(Duration::from_secs(4)).await;
-    let owners = |cluster: &Cluster| -> std::collections::BTreeSet<String> {
+    let owners = |cluster: &Cluster| -> BTreeSet<String> {
         let regions = (0..REGIONS).map(RegionId);
         regions
             .filter_map(|region| Some(cluster.owner(region)?.0))
@@ -184,5 +313,6 @@ async fn servers_join_and_leave_without_losing_a_tick() {
         assert!(process.wait().success());
     }
     cluster.watch_for(Duration::from_secs(2)).await;
-    cluster.check_all(first..cluster.settled_tick());
+    let (all, judged) = cluster.check_all(first..cluster.settled_tick());
+    assert_eq!(all, judged, "the watcher hears every tick");
 }

@@ -254,3 +254,55 @@ fn a_recording_is_bounded() {
     let keys = recording.chunks().iter();
     assert!(keys.filter(|chunk| chunk.kind == ChunkKind::Key).count() > 0);
 }
+
+/// One request, as a browser makes it: the status and the body.
+fn get(address: &str, host: &str, path: &str) -> (u16, Vec<u8>) {
+    use std::io::{Read, Write};
+    let mut socket = std::net::TcpStream::connect(address).expect("it listens");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    socket.write_all(request.as_bytes()).expect("sent");
+    let mut answer = Vec::new();
+    socket.read_to_end(&mut answer).expect("answered");
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
+    let end = end.expect("a header");
+    let head = String::from_utf8_lossy(&answer[..end]).into_owned();
+    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
+    assert!(
+        !head.to_lowercase().contains("transfer-encoding: chunked"),
+        "{head}"
+    );
+    (status.expect("a status"), answer.split_off(end + 4))
+}
+
+/// `replay` serves the page and the file, on this machine and to nobody else, and ends with Ctrl-C.
+#[test]
+fn a_recording_is_served_to_the_viewer() {
+    use std::io::{BufRead, BufReader};
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("two words.aurarec");
+    record(&file, &["head-on", "--seconds", "3"]);
+    let bytes = std::fs::read(&file).expect("written");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_auramesh"))
+        .args(["replay", "--port", "0"])
+        .arg(&file)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut lines = lines.map(|line| line.expect("text"));
+    let url = lines
+        .find(|line| line.starts_with("http://"))
+        .expect("the URL is alone on a line");
+    let rest = url.strip_prefix("http://").expect("found by it");
+    let (address, path) = rest.split_once("/?recording=").expect("{url}");
+    assert_eq!(path, "/recordings/two%20words.aurarec");
+    let (status, served) = get(address, address, path);
+    assert_eq!((status, served == bytes), (200, true));
+    assert_eq!(get(address, address, "/").0, 200, "the page");
+    assert_eq!(get(address, address, "/recordings/other").0, 404);
+    assert_eq!(get(address, "evil.example", path).0, 403);
+    let id = child.id().to_string();
+    let sent = Command::new("kill").args(["-INT", &id]).status();
+    assert!(sent.expect("kill runs").success());
+    assert_eq!(child.wait().expect("it was started").code(), Some(0));
+}

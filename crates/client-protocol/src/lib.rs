@@ -18,9 +18,11 @@
 mod answers;
 mod bytes;
 mod commands;
+mod frames;
 mod from_client;
 mod from_gateway;
 mod inspection;
+mod inspection_bytes;
 mod kinds;
 mod sections;
 mod shapes;
@@ -28,6 +30,10 @@ mod shapes;
 pub use answers::{Answer, Hit, Struck};
 pub use bytes::{Malformed, Why};
 pub use commands::{Command, Injection, RegionPlan, SceneChoice, Spawn, StaticPiece};
+pub use frames::{
+    FrameError, Frames, InOrder, MAX_MISSING, WEBTRANSPORT_PATH, decode_missing, encode_missing,
+    frame, numbered, split_number,
+};
 pub use from_client::{Area, Hello, Inspect, MOST_PICKED, ToGateway};
 pub use from_gateway::{
     EmulatedNetwork, Features, FormEntry, Goodbye, Piece, RegionMark, ToClient, Welcome,

@@ -1,14 +1,13 @@
-//! A scene driven over a WebSocket.
+//! A scene driven over a connection to a gateway.
 
-use crate::options::{Options, Tap};
+use crate::link::Link;
+use crate::options::Options;
 use crate::scene::{Event, Scene, SceneError, Traffic};
 use client_protocol::{
-    Answer, Area, Command, EmulatedNetwork, Goodbye, Hello, Hit, Injection, Inspect,
-    MAX_GATEWAY_MESSAGE, Malformed, RegionPlan, SUBPROTOCOL, SceneChoice, Spawn, StaticPiece,
-    ToClient, ToGateway, VERSION,
+    Answer, Area, Command, EmulatedNetwork, Goodbye, Hello, Hit, Injection, Inspect, Malformed,
+    RegionPlan, SceneChoice, Spawn, StaticPiece, ToClient, ToGateway, VERSION,
 };
 use domain::{BodyId, Shape, SimTime, StaticId};
-use futures_util::{SinkExt, StreamExt};
 use glam::{DVec3, Quat, Vec3};
 use reckoning::stream::Shown;
 use std::collections::BTreeMap;
@@ -16,10 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
-use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::tungstenite::{self, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+use tokio_tungstenite::tungstenite;
 
 /// How often the gateway is asked for the time, at first and later.
 const FIRST_PINGS: (u32, Duration) = (5, Duration::from_millis(100));
@@ -27,13 +23,26 @@ const PINGS: Duration = Duration::from_secs(2);
 /// Events that nobody has asked for; more are dropped.
 const MOST_EVENTS: usize = 65_536;
 const MOST_WISHES: usize = 256;
+/// A gateway that says nothing for so long, although it is asked for the time, is gone.
+const LONGEST_SILENCE: Duration = Duration::from_secs(10);
+/// A gateway that cannot be reached is tried again after this, and after ever more, up to the second.
+const RETRIES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
 
 /// Why something did not work.
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// The address is none.
-    #[error("'{0}' is no address: ws://HOST:PORT/ws")]
+    #[error("'{0}' is no address: ws://HOST:PORT/ws, wss://HOST:PORT/ws, https://HOST:PORT/wt")]
     BadUrl(String),
+    /// The address needs TLS.
+    #[error("this program was built without TLS: build it with the feature tls")]
+    NoTls,
+    /// Certificates that cannot be used.
+    #[error("certificates: {0}")]
+    Tls(String),
+    /// The network.
+    #[error("the connection is lost: {0}")]
+    Lost(String),
     /// The network, or the gateway's refusal.
     #[error("cannot connect: {0}")]
     Connection(#[from] Box<tungstenite::Error>),
@@ -108,55 +117,41 @@ pub struct Client {
     patience: Duration,
 }
 
-type Socket = WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>;
-
 impl Client {
     /// Connects and waits until the gateway has let us in.
     pub async fn connect(url: &str, options: Options) -> Result<Self, ClientError> {
-        let uri = url
-            .parse()
-            .map_err(|_| ClientError::BadUrl(url.to_owned()))?;
-        let request = ClientRequestBuilder::new(uri).with_sub_protocol(SUBPROTOCOL);
-        let config = WebSocketConfig::default()
-            .max_message_size(Some(MAX_GATEWAY_MESSAGE))
-            .max_frame_size(Some(MAX_GATEWAY_MESSAGE));
-        let connecting = tokio_tungstenite::connect_async_with_config(request, Some(config), true);
-        let connected = tokio::time::timeout(options.patience, connecting).await;
-        let (socket, _) = connected
-            .map_err(|_| ClientError::NoAnswer)?
-            .map_err(Box::new)?;
         let shared = Arc::new(Shared {
             scene: Mutex::new(Scene::new(options.poses)),
             start: Instant::now(),
             end: Mutex::new(None),
         });
-        let hello = ToGateway::Hello(Hello {
-            version: VERSION,
-            token: options.token,
-            area: options.area,
-            rate: options.rate,
-        });
+        let urls = std::iter::once(url.to_owned()).chain(options.alternatives.iter().cloned());
+        let urls: Vec<String> = urls.collect();
+        let link = open_first(&urls, &options).await?;
+        let patience = options.patience;
         let (wishes, wanted) = mpsc::channel(MOST_WISHES);
         let (told, events) = mpsc::channel(MOST_EVENTS);
         let (welcomed, welcome) = oneshot::channel();
         let driver = Driver {
             shared: Arc::clone(&shared),
-            socket,
+            area: options.area,
+            options,
+            urls,
             wanted,
             told,
             welcomed: Some(welcomed),
             answers: BTreeMap::new(),
             next_command: 0,
-            tap: options.tap,
+            inspect: None,
         };
-        tokio::spawn(driver.run(hello));
+        tokio::spawn(driver.run(link));
         let client = Self {
             shared,
             wishes,
             events,
-            patience: options.patience,
+            patience,
         };
-        match tokio::time::timeout(options.patience, welcome).await {
+        match tokio::time::timeout(patience, welcome).await {
             Ok(Ok(())) => Ok(client),
             Ok(Err(_)) => Err(client.end()),
             Err(_) => Err(ClientError::NoAnswer),
@@ -168,7 +163,7 @@ impl Client {
         lock(&self.shared.end).take().unwrap_or(ClientError::Closed)
     }
 
-    /// Has the connection ended?
+    /// Has the connection ended? One that is made again has not.
     pub fn is_closed(&self) -> bool {
         self.wishes.is_closed()
     }
@@ -365,48 +360,126 @@ fn refusal(answer: Answer) -> ClientError {
     }
 }
 
+/// Connects to the first gateway that lets itself be reached.
+async fn open_first(urls: &[String], options: &Options) -> Result<Link, ClientError> {
+    let mut first_error = None;
+    for url in urls {
+        match Link::open(url, options).await {
+            Ok(link) => return Ok(link),
+            Err(error) => drop(first_error.get_or_insert(error)),
+        }
+    }
+    Err(first_error.unwrap_or(ClientError::Closed))
+}
+
 /// The task behind a client.
 struct Driver {
     shared: Arc<Shared>,
-    socket: Socket,
+    options: Options,
+    urls: Vec<String>,
+    /// What it wants to see.
+    area: Area,
     wanted: mpsc::Receiver<Wish>,
     told: mpsc::Sender<Event>,
     welcomed: Option<oneshot::Sender<()>>,
     answers: BTreeMap<u32, oneshot::Sender<Answer>>,
     next_command: u32,
-    tap: Option<Tap>,
+    /// What it looks at closely.
+    inspect: Option<Inspect>,
+}
+
+/// Would another try end the same way?
+fn is_final(error: &ClientError) -> bool {
+    match error {
+        ClientError::Goodbye { reason, .. } => *reason != Goodbye::Stopping,
+        ClientError::Malformed(_) | ClientError::Scene(_) | ClientError::BadUrl(_) => true,
+        _ => false,
+    }
 }
 
 impl Driver {
-    async fn run(mut self, hello: ToGateway) {
-        let ended = self.drive(hello).await;
-        let end = ended.err().unwrap_or(ClientError::Closed);
+    async fn run(mut self, mut link: Link) {
+        let end = loop {
+            let ended = self.drive(&mut link).await;
+            link.close().await;
+            let end = match ended {
+                // Nobody wants anything any more.
+                Ok(()) => break ClientError::Closed,
+                Err(end) => end,
+            };
+            // Never let in: whoever connects hears of it.
+            if is_final(&end) || self.welcomed.is_some() {
+                break end;
+            }
+            self.tell(Event::Lost);
+            // What was asked may or may not have happened.
+            self.answers.clear();
+            self.next_command = 0;
+            match self.connect_again().await {
+                Some(again) => link = again,
+                None => break end,
+            }
+        };
         lock(&self.shared.end).get_or_insert(end);
-        let _ = self.socket.close(None).await;
     }
 
-    async fn drive(&mut self, hello: ToGateway) -> Result<(), ClientError> {
-        self.send(hello.encode()).await?;
+    async fn connect_again(&self) -> Option<Link> {
+        let give_up = Instant::now() + self.options.reconnect?;
+        let [mut wait, longest] = RETRIES;
+        while Instant::now() < give_up {
+            if let Ok(link) = open_first(&self.urls, &self.options).await {
+                return Some(link);
+            }
+            if self.wanted.is_closed() {
+                return None;
+            }
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(longest);
+        }
+        None
+    }
+
+    fn tell(&self, event: Event) {
+        // Whoever does not ask for events misses them.
+        let _ = self.told.try_send(event);
+    }
+
+    /// Until nobody wants anything any more, or the connection ends.
+    async fn drive(&mut self, link: &mut Link) -> Result<(), ClientError> {
+        let hello = ToGateway::Hello(Hello {
+            version: VERSION,
+            token: self.options.token.clone(),
+            area: self.area,
+            rate: self.options.rate,
+        });
+        link.send(hello.encode()).await?;
+        if let Some(inspect) = self.inspect.clone() {
+            link.send(ToGateway::Inspect(inspect).encode()).await?;
+        }
         let mut pings = 0;
+        let mut heard = Instant::now();
         let ping = tokio::time::sleep(Duration::ZERO);
         tokio::pin!(ping);
         loop {
             tokio::select! {
-                message = self.socket.next() => {
-                    let Some(message) = message else {
-                        return Ok(());
-                    };
-                    self.handle(message.map_err(Box::new)?)?;
+                message = link.next() => {
+                    let message = message.ok_or(ClientError::Closed)?;
+                    heard = Instant::now();
+                    self.handle(&message?)?;
                 }
                 wish = self.wanted.recv() => {
                     let Some(wish) = wish else {
                         return Ok(());
                     };
-                    self.fulfil(wish).await?;
+                    let bytes = self.fulfil(wish);
+                    link.send(bytes).await?;
                 }
                 () = &mut ping => {
+                    if heard.elapsed() > LONGEST_SILENCE {
+                        return Err(ClientError::Lost("the gateway is silent".to_owned()));
+                    }
                     let sent = self.shared.local();
-                    self.send(ToGateway::Ping { sent }.encode()).await?;
+                    link.send(ToGateway::Ping { sent }.encode()).await?;
                     pings += 1;
                     let wait = if pings < FIRST_PINGS.0 { FIRST_PINGS.1 } else { PINGS };
                     ping.as_mut().reset(tokio::time::Instant::now() + wait);
@@ -415,15 +488,16 @@ impl Driver {
         }
     }
 
-    async fn send(&mut self, bytes: Vec<u8>) -> Result<(), ClientError> {
-        let sent = self.socket.send(Message::Binary(bytes.into())).await;
-        Ok(sent.map_err(Box::new)?)
-    }
-
-    async fn fulfil(&mut self, wish: Wish) -> Result<(), ClientError> {
-        let bytes = match wish {
-            Wish::Watch(area) => ToGateway::Watch(area).encode(),
-            Wish::Inspect(inspect) => ToGateway::Inspect(inspect).encode(),
+    fn fulfil(&mut self, wish: Wish) -> Vec<u8> {
+        match wish {
+            Wish::Watch(area) => {
+                self.area = area;
+                ToGateway::Watch(area).encode()
+            }
+            Wish::Inspect(inspect) => {
+                self.inspect = Some(inspect.clone());
+                ToGateway::Inspect(inspect).encode()
+            }
             Wish::Anew => ToGateway::Anew.encode(),
             Wish::Raw(bytes) => bytes,
             Wish::Command(command, answer) => {
@@ -432,26 +506,21 @@ impl Driver {
                 self.answers.insert(id, answer);
                 ToGateway::Command { id, command }.encode()
             }
-        };
-        self.send(bytes).await
+        }
     }
 
-    fn handle(&mut self, message: Message) -> Result<(), ClientError> {
-        let Message::Binary(bytes) = message else {
-            return Ok(());
-        };
-        let message = ToClient::decode(&bytes)?;
+    fn handle(&mut self, bytes: &[u8]) -> Result<(), ClientError> {
+        let message = ToClient::decode(bytes)?;
         let local = self.shared.local();
         {
             let mut scene = self.shared.scene();
             scene.handle_message(local, bytes.len(), &message)?;
             // Before anyone can look: who sees a change in the scene finds its events too.
             for event in scene.take_events() {
-                // Whoever does not ask for events misses them.
-                let _ = self.told.try_send(event);
+                self.tell(event);
             }
         }
-        if let Some(tap) = &self.tap {
+        if let Some(tap) = &self.options.tap {
             // Whoever listened may have gone.
             let _ = tap.send((local, bytes.to_vec()));
         }

@@ -15,13 +15,20 @@
 //! # Ok(())
 //! # }
 //! ```
-//! [`Scene`] is the core of it: messages in, poses out, no I/O. [`Client`] drives one over a WebSocket. [`Bot`] drives a client, for load tests.
+//! [`Scene`] is the core of it: messages in, poses out, no I/O. [`Client`] drives one over a WebSocket, or over WebTransport (feature `tls`). [`Bot`] drives a client, for load tests.
+//! [`stations`] play against each other directly, over UDP.
 
 mod bot;
 mod connection;
+mod link;
 mod options;
 mod pace;
 mod scene;
+pub mod stations;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(feature = "tls")]
+mod webtransport;
 
 pub use bot::{Bot, BotReport, BotSettings};
 pub use client_protocol::{

@@ -22,6 +22,13 @@ pub struct Options {
     pub poses: bool,
     /// How long to wait for an answer (default 10 s).
     pub patience: Duration,
+    /// When the connection is lost, or the gateway ends, connect again, for so long (default `None`: the connection has ended). Who was sent away
+    /// for what they did stays away.
+    pub reconnect: Option<Duration>,
+    /// Gateways that may be tried if the first cannot be reached.
+    pub alternatives: Vec<String>,
+    /// The certificate, PEM, of someone whose signature on a gateway's certificate is good, besides the usual authorities.
+    pub authority: Option<Vec<u8>>,
     /// Who gets every message as it comes, after the client itself has understood it (default nobody). For recordings.
     pub tap: Option<Tap>,
 }
@@ -34,6 +41,9 @@ impl Default for Options {
             rate: 0,
             poses: true,
             patience: Duration::from_secs(10),
+            reconnect: None,
+            alternatives: Vec::new(),
+            authority: None,
             tap: None,
         }
     }

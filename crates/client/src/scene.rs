@@ -66,6 +66,10 @@ pub enum Event {
         /// How fast, m/s.
         speed: f32,
     },
+    /// The connection is lost and is being made again; what is known stays as it was.
+    Lost,
+    /// There is a connection again; everything is told anew.
+    Reconnected,
     /// What we look at closely.
     Inspected(Box<Part>),
     /// An update has come.
@@ -115,6 +119,8 @@ pub struct Scene {
     statics: BTreeMap<StaticId, Piece>,
     forms: BTreeMap<u32, Shape>,
     cells: BTreeMap<u16, Cell>,
+    /// Cells of an earlier connection, until the new one tells its own.
+    old_cells: BTreeSet<u16>,
     bodies: BTreeMap<BodyId, KnownBody>,
     clock: SharedClock,
     pace: Pace,
@@ -134,6 +140,7 @@ impl Scene {
             statics: BTreeMap::new(),
             forms: BTreeMap::new(),
             cells: BTreeMap::new(),
+            old_cells: BTreeSet::new(),
             bodies: BTreeMap::new(),
             clock: SharedClock::default(),
             pace: Pace::default(),
@@ -155,7 +162,7 @@ impl Scene {
         self.traffic.messages += 1;
         self.traffic.bytes += bytes as u64;
         match message {
-            ToClient::Welcome(welcome) => self.welcome = Some(*welcome),
+            ToClient::Welcome(welcome) => self.handle_welcome(welcome),
             ToClient::World(world) => self.handle_world(world),
             ToClient::Statics(pieces) => {
                 let pieces = pieces.iter().map(|piece| (piece.id, piece.clone()));
@@ -192,12 +199,28 @@ impl Scene {
         Ok(())
     }
 
+    fn handle_welcome(&mut self, welcome: &Welcome) {
+        if self.welcome.replace(*welcome).is_some() {
+            // Bodies stay in sight until the new connection has told which there are.
+            self.old_cells = self.cells.keys().copied().collect();
+            self.events.push(Event::Reconnected);
+        }
+    }
+
+    /// The new connection's first cells are there: what it has not told is no longer told by anyone.
+    fn end_old_cells(&mut self) {
+        for cell in std::mem::take(&mut self.old_cells) {
+            self.end(cell);
+        }
+    }
+
     fn handle_world(&mut self, world: &WorldMessage) {
         let known = self.world.as_ref().map(|world| world.generation);
         if known != Some(world.generation) {
             self.statics.clear();
             self.forms.clear();
             self.cells.clear();
+            self.old_cells.clear();
             self.bodies.clear();
             self.pace.reset();
             self.frame = 0;
@@ -220,8 +243,17 @@ impl Scene {
         frame: u64,
         sections: &Sections,
     ) -> Result<(), SceneError> {
+        let mut began = false;
         for (cell, section) in sections.iter() {
+            let begins = matches!(section, Section::Begin { .. });
+            began |= begins;
+            if begins {
+                self.old_cells.remove(&cell);
+            }
             self.handle_section(cell, section)?;
+        }
+        if began {
+            self.end_old_cells();
         }
         self.frame = frame;
         if let Some(present) = self.present(local) {

@@ -138,10 +138,14 @@ fn round_trip(asker: &mut End, bytes: usize) -> f64 {
     trip.as_secs_f64() * 1e6
 }
 
+fn key() -> ClusterKey {
+    ClusterKey::new(b"measure")
+}
+
 fn udp(boards: &[Switchboard; 2]) -> Carriers {
     let open = |board: &Switchboard| {
         let any = (Ipv4Addr::LOCALHOST, 0).into();
-        UdpCarrier::open(any, ClusterKey::new(b"measure"), board.clone()).expect("loopback works")
+        UdpCarrier::open(any, key(), board.clone()).expect("loopback works")
     };
     let [a, b] = [open(&boards[0]), open(&boards[1])];
     a.set_routes([(ECHO, b.address().expect("bound"))].into_iter().collect());
@@ -163,8 +167,8 @@ fn zenoh(boards: &[Switchboard; 2]) -> Carriers {
         connect: place,
         ..plain
     };
-    let b = ZenohCarrier::open(&listens, boards[1].clone()).expect("opened");
-    let a = ZenohCarrier::open(&connects, boards[0].clone()).expect("opened");
+    let b = ZenohCarrier::open(&listens, key(), boards[1].clone()).expect("opened");
+    let a = ZenohCarrier::open(&connects, key(), boards[0].clone()).expect("opened");
     [a, b]
 }
 

@@ -51,7 +51,10 @@ async fn run() {
         before: None,
     };
     let (stop, stopped) = watch::channel(false);
-    coordinate(&connection, world, stopped.clone()).await;
+    let planner = PlannerSettings::default();
+    Coordinator::start(&connection, "c", planner, Some(world), stopped.clone())
+        .await
+        .expect("joins");
     let mut gauges = Vec::new();
     for n in 0..servers {
         gauges.push(serve(&connection, &format!("s{n}"), stopped.clone()).await);
@@ -74,20 +77,6 @@ async fn run() {
     }
     stop.send_replace(true);
     let _ = gateway.await;
-}
-
-async fn coordinate(connection: &Connection, world: WorldSpec, stop: watch::Receiver<bool>) {
-    let node = Node::join(connection, Role::Coordinator, "c", None).await;
-    let node = node.expect("joins");
-    let coordinator = Coordinator::new(
-        node.id,
-        node.clock,
-        node.carrier,
-        &node.switchboard,
-        PlannerSettings::default(),
-        Some(world),
-    );
-    tokio::spawn(coordinator.run(node.membership, stop));
 }
 
 async fn serve(connection: &Connection, name: &str, stop: watch::Receiver<bool>) -> ServerGauges {

@@ -3,7 +3,7 @@
 //! A mistake names the line, the key and what is allowed. Secrets are not written here but in files of their own, or in the environment.
 
 use crate::coordinator::PlannerSettings;
-use crate::gateway::{ClientLimits, GatewaySettings};
+use crate::gateway::{ClientLimits, GatewaySettings, TlsFiles};
 use crate::server::HostSettings;
 use domain::SimTime;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ pub struct Config {
     pub cluster_key_file: Option<PathBuf>,
     /// The control plane of a coordinator that keeps it itself.
     pub control: Option<SocketAddr>,
-    /// Where `/metrics`, `/healthz` and `/status` are served (default: nowhere; a gateway serves them beside its clients).
+    /// Where `/metrics`, `/healthz` and `/status` are served (default: nowhere; never where clients connect).
     pub http: Option<SocketAddr>,
     /// The control plane in etcd instead.
     pub etcd: Option<EtcdConfig>,
@@ -125,6 +125,8 @@ pub struct CoordinatorConfig {
     pub grace_ms: Option<u64>,
     /// A region that is so far behind the others is given to its standby (default 5000).
     pub lag_ms: Option<u64>,
+    /// A server that was too slow gets no regions for so long, if there is another choice (default 60000).
+    pub shun_ms: Option<u64>,
     /// Regions of servers that have more than others are moved (default true).
     pub balance: Option<bool>,
     /// A snapshot goes to the standby every so many ticks (default 30). More often: a crash takes back less, and more is copied.
@@ -155,6 +157,12 @@ pub struct GatewayConfig {
     pub open_play: Option<bool>,
     /// Pages from here may connect, besides those the gateway itself serves: `https://example.org`.
     pub origins: Vec<String>,
+    /// The gateway's certificate, PEM, with those of whoever signed it: clients connect with `https://` and `wss://` (default: without TLS).
+    pub certificate: Option<PathBuf>,
+    /// Its key, PEM.
+    pub key: Option<PathBuf>,
+    /// Where there is a certificate: offer WebTransport too, at the same port number over UDP (default true).
+    pub webtransport: Option<bool>,
     /// The world is cut into so many cells along each side, of which clients get those they see (default 5).
     pub cells: Option<u16>,
     /// Most connections (default 1024).
@@ -208,6 +216,7 @@ impl CoordinatorConfig {
             silence: ms(self.silence_ms, defaults.silence),
             grace: ms(self.grace_ms, defaults.grace),
             lag: ms(self.lag_ms, defaults.lag),
+            shun: ms(self.shun_ms, defaults.shun),
             balance: self.balance.unwrap_or(defaults.balance),
         }
     }
@@ -215,12 +224,22 @@ impl CoordinatorConfig {
 
 impl GatewayConfig {
     /// How the gateway is set up. `feed_ticks`: as the servers have it.
-    pub fn settings(&self, feed_ticks: u64) -> GatewaySettings {
+    pub fn settings(&self, feed_ticks: u64) -> Result<GatewaySettings, String> {
         let listen = self.listen.unwrap_or(DEFAULT_LISTEN);
+        let tls = match (&self.certificate, &self.key) {
+            (Some(certificate), Some(key)) => Some(TlsFiles {
+                certificate: certificate.clone(),
+                key: key.clone(),
+            }),
+            (None, None) => None,
+            _ => return Err("gateway: certificate and key belong together".to_owned()),
+        };
         let defaults = GatewaySettings::new(listen);
         let limits = defaults.limits;
-        GatewaySettings {
+        Ok(GatewaySettings {
             files: self.files.clone(),
+            tls,
+            webtransport: self.webtransport.unwrap_or(defaults.webtransport),
             tokens: self.tokens_file.clone(),
             open_play: self.open_play.unwrap_or(defaults.open_play),
             origins: self.origins.clone(),
@@ -237,7 +256,7 @@ impl GatewayConfig {
                 ..limits
             },
             ..defaults
-        }
+        })
     }
 }
 

@@ -57,6 +57,11 @@ impl Correspondent {
         self.post.forget(peer);
     }
 
+    /// See [`PostOffice::renew`].
+    pub fn renew(&mut self, peer: EndpointId) {
+        self.post.renew(peer);
+    }
+
     /// See [`PostOffice::incarnation_of`].
     pub fn incarnation_of(&self, peer: EndpointId) -> Option<u32> {
         self.post.incarnation_of(peer)

@@ -15,6 +15,7 @@ pub mod coordinator;
 pub mod correspondent;
 pub mod gateway;
 pub mod membership;
+pub mod message_kinds;
 pub mod messages;
 pub mod metrics;
 pub mod names;

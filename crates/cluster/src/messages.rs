@@ -41,6 +41,8 @@ pub struct Heartbeat {
     pub generation: Generation,
     /// What it simulates.
     pub regions: Vec<RegionPulse>,
+    /// Snapshots of others' regions that it keeps: of which region, of an owner of which term, after which tick.
+    pub keeps: Vec<(RegionId, Term, Tick)>,
     /// How far its clock may be off, as far as it knows.
     pub clock_bound: Option<SimTime>,
 }
@@ -97,6 +99,8 @@ pub enum FromRegion {
         last: bool,
         /// All of the scene's spawns due before this tick are done.
         spawned_before: Tick,
+        /// Who is told what happens, so that its next owner tells them without being asked.
+        subscribers: Vec<(NodeId, Subscription)>,
         /// A region's snapshot.
         bytes: Vec<u8>,
     },
@@ -154,6 +158,12 @@ pub enum ToRegion {
     Inspect {
         /// Which.
         layers: u16,
+    },
+    /// A watcher has seen everything up to this tick. From the first of these on the region does not run far ahead of it: whoever judges every tick
+    /// must not drown when a machine is too slow for a world.
+    Seen {
+        /// Of all regions.
+        tick: Tick,
     },
 }
 

@@ -2,6 +2,7 @@
 
 use crate::carrier::Traffic;
 use crate::clock::ClusterClock;
+use crate::gateway::{Counters, Kind};
 use crate::server::ServerGauges;
 use std::fmt::Write;
 
@@ -179,4 +180,41 @@ pub fn of_regions(gauges: &ServerGauges) -> String {
         }
     }
     out
+}
+
+/// What a gateway can say.
+pub fn of_gateway(counters: &Counters) -> String {
+    let mut out = String::new();
+    for ((metric, kind), (_, _, value)) in Counters::METRICS.iter().zip(counters.all()) {
+        head(&mut out, metric);
+        let value = match kind {
+            Kind::Gauge | Kind::Total => value as f64,
+            Kind::Seconds | Kind::GaugeSeconds => value as f64 / 1e6,
+        };
+        let _ = writeln!(out, "{} {value}", metric.0);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gateway_tells_every_count_once_with_its_type() {
+        let counters = Counters::default();
+        counters.refused_tokens.add(3);
+        counters.cpu_micros.add(1_500_000);
+        let page = of_gateway(&counters);
+        assert!(page.contains("# TYPE auramesh_gateway_refused_tokens_total counter\n"));
+        assert!(page.contains("\nauramesh_gateway_refused_tokens_total 3\n"));
+        assert!(page.contains("\nauramesh_gateway_cpu_seconds_total 1.5\n"));
+        for ((name, kind, _), _) in Counters::METRICS {
+            let lines = page
+                .lines()
+                .filter(|line| line.split(' ').next() == Some(name));
+            assert_eq!(lines.count(), 1, "{name}");
+            assert_eq!(name.ends_with("_total"), *kind == "counter", "{name}");
+        }
+    }
 }

@@ -67,7 +67,9 @@ impl Network {
             }
             #[cfg(feature = "distributed")]
             Self::Zenoh(settings) => {
-                let carrier = crate::carrier::ZenohCarrier::open(settings, switchboard.clone())?;
+                let key = key.clone();
+                let carrier =
+                    crate::carrier::ZenohCarrier::open(settings, key, switchboard.clone())?;
                 Ok((carrier, SocketAddr::from(([0, 0, 0, 0], 0))))
             }
         }

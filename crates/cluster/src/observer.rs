@@ -6,9 +6,11 @@ use crate::names::{Place, Term};
 use crate::node::Node;
 use crate::post_office::Mail;
 use crate::schema::ClusterView;
+use domain::Tick;
 use region::TickRecord;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// One tick of one region.
@@ -39,7 +41,14 @@ pub struct Observer {
     view: watch::Receiver<Arc<ClusterView>>,
     /// Who has been asked to tell.
     asked: BTreeMap<Place, Term>,
+    /// When we last heard of each, or asked it.
+    heard: BTreeMap<Place, Instant>,
 }
+
+/// How often it is looked after regions that have fallen silent, while nothing at all comes.
+const GLANCE: Duration = Duration::from_millis(500);
+/// A region that is silent for so long has given us up, because we did not listen.
+const GIVEN_UP: Duration = Duration::from_secs(2);
 
 impl Observer {
     /// Begins to watch.
@@ -52,6 +61,7 @@ impl Observer {
             correspondent: Correspondent::new(me, clock, carrier, &node.switchboard),
             view,
             asked: BTreeMap::new(),
+            heard: BTreeMap::new(),
         }
     }
 
@@ -72,6 +82,10 @@ impl Observer {
                     continue;
                 }
                 mail = self.correspondent.next() => mail,
+                () = tokio::time::sleep(GLANCE) => {
+                    self.renew_silent();
+                    continue;
+                }
             };
             let Mail::Payload { from, bytes } = mail else {
                 continue;
@@ -80,6 +94,7 @@ impl Observer {
                 continue;
             };
             let term = Term(self.correspondent.incarnation_of(from).unwrap_or(0));
+            self.heard.insert(place, Instant::now());
             match messages::decode(&bytes) {
                 Ok(FromRegion::Record { record, cpu_ms }) => {
                     let record = *record;
@@ -97,6 +112,15 @@ impl Observer {
                 Ok(_) => {}
                 Err(error) => tracing::warn!(%place, %error, "a message was refused"),
             }
+        }
+    }
+
+    /// Tells every region that everything up to this tick has been judged: from now on they wait for whoever judges.
+    pub fn tell_seen(&mut self, tick: Tick) {
+        let view = self.view();
+        let generation = view.assignment.generation;
+        for (region, _) in view.assignment.regions() {
+            self.send(Place { generation, region }, &ToRegion::Seen { tick });
         }
     }
 
@@ -130,11 +154,29 @@ impl Observer {
             }
             self.asked.insert(place, seat.term);
             self.correspondent.expect(place.endpoint(), seat.term.0);
-            let wanted = Subscription {
-                feed: false,
-                records: true,
-            };
-            self.send(place, &ToRegion::Subscribe(wanted));
+            self.ask_for_records(place);
+        }
+    }
+
+    fn ask_for_records(&mut self, place: Place) {
+        self.heard.insert(place, Instant::now());
+        let wanted = Subscription {
+            feed: false,
+            records: true,
+        };
+        self.send(place, &ToRegion::Subscribe(wanted));
+    }
+
+    fn renew_silent(&mut self) {
+        let generation = self.view().assignment.generation;
+        let silent = self
+            .heard
+            .iter()
+            .filter(|(place, heard)| place.generation == generation && heard.elapsed() >= GIVEN_UP);
+        let silent: Vec<Place> = silent.map(|(place, _)| *place).collect();
+        for place in silent {
+            self.correspondent.renew(place.endpoint());
+            self.ask_for_records(place);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::carrier::Carrier;
 use crate::clock::ClusterClock;
+use crate::gateway::Counters;
 use crate::metrics;
 use crate::schema::{ClusterView, Role};
 use crate::server::ServerGauges;
@@ -28,6 +29,8 @@ pub struct Operations {
     pub view: watch::Receiver<Arc<ClusterView>>,
     /// Its regions, if it is a server.
     pub server: Option<ServerGauges>,
+    /// What it has counted, if it is a gateway.
+    pub gateway: Option<Arc<Counters>>,
 }
 
 /// The whole cluster in short, as any of its processes sees it.
@@ -157,6 +160,9 @@ async fn metrics_page(State(operations): State<Operations>) -> impl IntoResponse
     let mut page = metrics::of_process(operations.carrier.traffic(), &operations.clock, standby);
     if let Some(server) = &operations.server {
         page.push_str(&metrics::of_regions(server));
+    }
+    if let Some(gateway) = &operations.gateway {
+        page.push_str(&metrics::of_gateway(gateway));
     }
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], page)
 }

@@ -33,6 +33,8 @@ pub struct PostOffice {
     channels: BTreeMap<EndpointId, Channel>,
     /// The lowest incarnation of a peer that is listened to.
     floors: BTreeMap<EndpointId, u32>,
+    /// How often a channel was begun anew from our side.
+    renewals: BTreeMap<EndpointId, u32>,
     bad: u64,
 }
 
@@ -45,12 +47,14 @@ impl PostOffice {
             carrier,
             channels: BTreeMap::new(),
             floors: BTreeMap::new(),
+            renewals: BTreeMap::new(),
             bad: 0,
         }
     }
 
     fn channel(&mut self, peer: EndpointId) -> &mut Channel {
-        let (me, incarnation) = (self.me, self.incarnation);
+        let renewals = self.renewals.get(&peer).copied().unwrap_or(0);
+        let (me, incarnation) = (self.me, self.incarnation + renewals);
         let floor = self.floors.get(&peer).copied();
         self.channels.entry(peer).or_insert_with(|| {
             let mut channel = Channel::new(me, peer, incarnation, ChannelConfig::default());
@@ -73,6 +77,14 @@ impl PostOffice {
     pub fn forget(&mut self, peer: EndpointId) {
         self.channels.remove(&peer);
         self.floors.remove(&peer);
+    }
+
+    /// Begins the channel to a peer anew, as if this process had been started again: the peer forgets what was under way to us, and so do we. For those whose peer
+    /// has given them up, because they did not answer for long; only ends that are not fenced by their incarnation may do so.
+    pub fn renew(&mut self, peer: EndpointId) {
+        *self.renewals.entry(peer).or_default() += 1;
+        self.channels.remove(&peer);
+        self.channel(peer);
     }
 
     /// Opens a channel before there is anything to say, so that the first payload does not wait for a greeting.
@@ -142,5 +154,118 @@ impl PostOffice {
     /// Datagrams that were no channel's.
     pub fn bad_datagrams(&self) -> u64 {
         self.bad
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::carrier::Traffic;
+    use rustc_hash::FxHashMap;
+    use std::net::SocketAddr;
+    use std::sync::Mutex;
+
+    const REGION: EndpointId = EndpointId(1);
+    const GATEWAY: EndpointId = EndpointId(2);
+
+    /// Keeps what is sent until someone takes it.
+    #[derive(Default)]
+    struct Tray(Mutex<Vec<Datagram>>);
+
+    impl Tray {
+        fn take(&self) -> Vec<Datagram> {
+            std::mem::take(&mut *self.0.lock().expect("no test panics with it"))
+        }
+    }
+
+    impl Carrier for Tray {
+        fn send(&self, from: EndpointId, _: EndpointId, bytes: &[u8]) {
+            let bytes = bytes.to_vec();
+            self.0.lock().expect("sound").push(Datagram { from, bytes });
+        }
+
+        fn set_routes(&self, _: FxHashMap<EndpointId, SocketAddr>) {}
+
+        fn traffic(&self) -> Traffic {
+            Traffic::default()
+        }
+    }
+
+    struct Pair {
+        region: PostOffice,
+        gateway: PostOffice,
+        trays: [Arc<Tray>; 2],
+        now: SimTime,
+    }
+
+    impl Pair {
+        fn new() -> Self {
+            let trays = [Arc::new(Tray::default()), Arc::new(Tray::default())];
+            let [a, b] = trays.clone();
+            Self {
+                // A region's incarnation is its term.
+                region: PostOffice::new(REGION, 7, a),
+                gateway: PostOffice::new(GATEWAY, 0, b),
+                trays,
+                now: SimTime::ZERO,
+            }
+        }
+
+        /// Both talk for a while; returns what the gateway and the region have heard.
+        fn talk(&mut self) -> [Vec<Mail>; 2] {
+            let mut heard = [Vec::new(), Vec::new()];
+            for _ in 0..100 {
+                self.now += SimTime(5_000_000);
+                self.region.flush(self.now);
+                self.gateway.flush(self.now);
+                for datagram in self.trays[0].take() {
+                    self.gateway
+                        .handle_datagram(self.now, &datagram, &mut heard[0]);
+                }
+                for datagram in self.trays[1].take() {
+                    self.region
+                        .handle_datagram(self.now, &datagram, &mut heard[1]);
+                }
+            }
+            heard
+        }
+    }
+
+    fn payload(from: EndpointId, bytes: &[u8]) -> Mail {
+        let bytes = bytes.to_vec();
+        Mail::Payload { from, bytes }
+    }
+
+    /// A subscriber that did not answer for so long that its channel was full was given up for good before; now it begins anew.
+    #[test]
+    fn who_was_given_up_begins_anew() {
+        let mut pair = Pair::new();
+        pair.gateway
+            .send(pair.now, REGION, b"subscribe".to_vec())
+            .expect("room");
+        assert_eq!(pair.talk()[1], [payload(GATEWAY, b"subscribe")]);
+        // The gateway hangs; the region talks on until nothing fits any more, and gives it up.
+        let news = vec![0; 1 << 20];
+        while pair.region.send(pair.now, GATEWAY, news.clone()).is_ok() {}
+        pair.region.flush(pair.now);
+        let old_datagrams = pair.trays[0].take();
+        assert!(!old_datagrams.is_empty());
+        pair.region.forget(GATEWAY);
+        // It goes on; what was under way to it means nothing any more, in any order.
+        pair.gateway.renew(REGION);
+        pair.gateway
+            .send(pair.now, REGION, b"again".to_vec())
+            .expect("room");
+        let mut heard = Vec::new();
+        for datagram in &old_datagrams {
+            pair.gateway.handle_datagram(pair.now, datagram, &mut heard);
+        }
+        assert_eq!(heard, []);
+        let [_, region] = pair.talk();
+        assert!(region.contains(&payload(GATEWAY, b"again")), "{region:?}");
+        pair.region
+            .send(pair.now, GATEWAY, b"everything".to_vec())
+            .expect("room");
+        assert!(pair.talk()[0].contains(&payload(REGION, b"everything")));
     }
 }

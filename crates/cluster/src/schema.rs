@@ -223,6 +223,9 @@ pub struct Seat {
     /// The owner shall stop, give its last state to the standby, and make way.
     #[serde(default)]
     pub moving: bool,
+    /// The owner has it from the one before, who had stopped for that: no tick of any body is lost. Otherwise that one died, and some are.
+    #[serde(default)]
+    pub handed: bool,
 }
 
 impl Assignment {

@@ -19,6 +19,10 @@ const WINDOW: u32 = 50;
 /// Longer than anything takes, even on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
+fn key() -> ClusterKey {
+    ClusterKey::new(b"secret")
+}
+
 /// Two processes' carriers, made as needed.
 trait Network {
     /// Opens the carrier of one of the two ends, as its process would at its start.
@@ -158,8 +162,7 @@ struct Udp {
 impl Network for Udp {
     fn open(&mut self, end: EndpointId, switchboard: Switchboard) -> Arc<dyn Carrier> {
         let any: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
-        let carrier =
-            UdpCarrier::open(any, ClusterKey::new(b"secret"), switchboard).expect("loopback works");
+        let carrier = UdpCarrier::open(any, key(), switchboard).expect("loopback works");
         self.open.push((end, Arc::clone(&carrier)));
         let address = |carrier: &UdpCarrier| carrier.address().expect("bound");
         for (_, carrier) in &self.open {
@@ -222,7 +225,8 @@ mod zenoh {
         }
 
         fn carrier(&mut self, end: EndpointId, switchboard: Switchboard) -> Arc<ZenohCarrier> {
-            let carrier = ZenohCarrier::open(&self.settings(end), switchboard).expect("opened");
+            let carrier = ZenohCarrier::open(&self.settings(end), key(), switchboard);
+            let carrier = carrier.expect("opened");
             self.open.push((end, Arc::clone(&carrier)));
             carrier
         }
@@ -300,14 +304,24 @@ mod zenoh {
 
     /// Sends from A to B for a while; says what B has heard.
     fn heard(a: &ZenohSettings, b: &ZenohSettings, whether: bool) -> Vec<Vec<u8>> {
+        heard_with(key(), a, b, whether)
+    }
+
+    fn heard_with(
+        speakers: ClusterKey,
+        a: &ZenohSettings,
+        b: &ZenohSettings,
+        whether: bool,
+    ) -> Vec<Vec<u8>> {
         let switchboard = Switchboard::default();
         let (sender, inbox) = mpsc::channel();
         switchboard.connect(
             B,
             Arc::new(move |datagram: Datagram| drop(sender.send(datagram.bytes))),
         );
-        let listener = ZenohCarrier::open(b, switchboard).expect("opened");
-        let speaker = ZenohCarrier::open(a, Switchboard::default()).expect("opened");
+        let listener = ZenohCarrier::open(b, key(), switchboard).expect("opened");
+        let speaker = ZenohCarrier::open(a, speakers, Switchboard::default());
+        let speaker = speaker.expect("opened");
         // Who is expected to be heard gets all the time it needs, who is not gets as much as many links take.
         let time = if whether {
             LONG
@@ -371,5 +385,15 @@ mod zenoh {
             Vec::<Vec<u8>>::new()
         );
         assert!(!heard(&network.settings(A), &network.settings(B), true).is_empty());
+    }
+
+    /// Plain links are authenticated too: whoever reaches a listening address but does not know the cluster's key is counted and not heard.
+    #[test]
+    fn who_does_not_know_the_cluster_key_is_not_heard() {
+        let network = Zenoh::new("tcp", None);
+        let (a, b) = (network.settings(A), network.settings(B));
+        let stranger = ClusterKey::new(b"a guess");
+        assert_eq!(heard_with(stranger, &a, &b, false), Vec::<Vec<u8>>::new());
+        assert!(!heard(&a, &b, true).is_empty());
     }
 }

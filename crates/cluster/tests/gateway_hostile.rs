@@ -110,7 +110,7 @@ async fn what_is_not_the_protocol_is_refused_and_counted_while_others_go_on() {
     assert_eq!(goodbye(url, hello(9, "")).await, Some(Goodbye::Version));
     let text = Message::Text("hello".into());
     assert_eq!(goodbye(url, text).await, Some(Goodbye::Malformed));
-    let junk = Message::Binary(vec![1, 1, 0, 255, 255].into());
+    let junk = Message::Binary(vec![1, 2, 0, 255, 255].into());
     assert_eq!(goodbye(url, junk).await, Some(Goodbye::Malformed));
     let early = ToGateway::Ping { sent: SimTime(1) };
     let early = Message::Binary(early.encode().into());

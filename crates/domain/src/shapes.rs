@@ -1,7 +1,9 @@
 //! Shapes: what a body's geometry may be, in the body's own frame.
 
 use glam::{Quat, Vec3};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::cell::Cell;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -59,7 +61,21 @@ pub struct CompoundPart {
     /// A unit quaternion.
     pub rotation: Quat,
     /// The part.
+    #[serde(deserialize_with = "not_nested")]
     pub shape: Shape,
+}
+
+/// Compounds do not nest. Checked while reading: bytes that nest them a million times must not exhaust the stack.
+fn not_nested<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Shape, D::Error> {
+    thread_local! {
+        static INSIDE: Cell<bool> = const { Cell::new(false) };
+    }
+    if INSIDE.replace(true) {
+        return Err(D::Error::custom("a compound cannot be part of a compound"));
+    }
+    let shape = Shape::deserialize(deserializer);
+    INSIDE.set(false);
+    shape
 }
 
 /// Why a shape is refused.

@@ -2,7 +2,7 @@
 
 use crate::result::{ExperimentError, ExperimentInfo, ExperimentResult, RunOptions};
 use crate::settings::{FRAME_TIMES, LATENCIES, SPEEDS};
-use crate::{control, factor, loss, naive, reckoning, storey};
+use crate::{control, factor, loss, motion_lock, naive, reckoning, st_latency, storey};
 
 const ALL: &[ExperimentInfo] = &[
     ExperimentInfo {
@@ -42,12 +42,16 @@ const ALL: &[ExperimentInfo] = &[
     reckoning::ALL[4],
     reckoning::ALL[5],
     reckoning::ALL[6],
+    motion_lock::ALL[0],
+    motion_lock::ALL[1],
+    motion_lock::ALL[2],
     storey::ALL[0],
     storey::ALL[1],
     storey::ALL[2],
+    st_latency::INFO,
 ];
 
-/// All experiments, in the order of their theses: Aura Projection, dead reckoning, distributed collision detection.
+/// All experiments, in the order of their theses: Aura Projection, dead reckoning, motion-lock, distributed collision detection.
 pub fn list() -> &'static [ExperimentInfo] {
     ALL
 }
@@ -69,7 +73,9 @@ pub fn run(
         "ap-frame-time" => factor::run(info, &FRAME_TIMES, options, progress),
         "ap-loss" => loss::run(info, options, progress),
         "ap-naive" => naive::run(info, options, progress),
+        "st-latency" => st_latency::run(info, options, progress),
         id if id.starts_with("dr-") => reckoning::run(info, options, progress),
+        id if id.starts_with("ml-") => motion_lock::run(info, options, progress),
         "st-performance" | "st-scalability" | "st-group-size" => {
             storey::run(info, options, progress)
         }

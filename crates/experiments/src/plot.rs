@@ -29,6 +29,8 @@ pub(crate) enum LineStyle {
     Plain,
     /// A thin line without an entry in the legend.
     Edge,
+    /// Dots without a line.
+    Points,
 }
 
 /// A chart before it is drawn.
@@ -101,11 +103,13 @@ impl Chart {
                 line.colour.to_rgba()
             };
             let width = if line.style == LineStyle::Edge { 1 } else { 2 };
-            chart.draw_series(LineSeries::new(
-                line.points.iter().copied(),
-                colour.stroke_width(width),
-            ))?;
-            if line.style == LineStyle::Dotted {
+            if line.style != LineStyle::Points {
+                chart.draw_series(LineSeries::new(
+                    line.points.iter().copied(),
+                    colour.stroke_width(width),
+                ))?;
+            }
+            if matches!(line.style, LineStyle::Dotted | LineStyle::Points) {
                 chart.draw_series(
                     line.points
                         .iter()

@@ -73,6 +73,9 @@ pub enum ExperimentError {
     /// The dead-reckoning core refused what a run gave it.
     #[error(transparent)]
     Reckoning(#[from] SenderError),
+    /// This machine gives no sockets.
+    #[error("cannot use UDP sockets on this machine: {0}")]
+    Sockets(std::io::Error),
 }
 
 /// One relation that an experiment must show.

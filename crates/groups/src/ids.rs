@@ -33,9 +33,64 @@ id! {
     GroupEpoch(u64), "e"
 }
 id! {
+    /// A process through which a user acts. Given by the coordinator, never given again.
+    ClientId(u32), "c"
+}
+id! {
+    /// A vote. Given by the coordinator, never given again.
+    VoteId(u64), "vote"
+}
+id! {
+    /// Where messages for someone go; the driver knows what it means (an endpoint, a socket, an index).
+    Address(u64), "@"
+}
+id! {
+    /// A physical machine. Whoever shares one needs no network between them (ST-55).
+    MachineId(u64), "m"
+}
+id! {
     /// A vertex of a group's tree, as in a binary heap: the root is 0, the halves of k are 2k+1 and 2k+2. With the world's
     /// bounds and the rule of cutting it is the complete name of a sub-space (thesis §4.3.1.3, ST-16).
     VertexId(u64), "v"
+}
+
+/// The name of an object: the client it belongs to, and a number that client has given it (thesis §4.3.1.3, ST-24). Objects of
+/// the system belong to client −1 and are numbered by the coordinator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ObjectKey {
+    /// −1, or a client.
+    pub client: i32,
+    /// Unique within the client.
+    pub id: u64,
+}
+
+impl ObjectKey {
+    /// A persistent object: nobody's, kept by the system.
+    pub fn persistent(id: u64) -> Self {
+        Self { client: -1, id }
+    }
+
+    /// An object of a client: an avatar. `None` for the few ids beyond what a key can hold.
+    pub fn of_client(client: ClientId, id: u64) -> Option<Self> {
+        let client = i32::try_from(client.0).ok()?;
+        Some(Self { client, id })
+    }
+
+    /// Whose it is; `None`: the system's.
+    pub fn owner(self) -> Option<ClientId> {
+        u32::try_from(self.client).ok().map(ClientId)
+    }
+
+    /// Does it belong to the system?
+    pub fn is_persistent(self) -> bool {
+        self.client < 0
+    }
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "o{}:{}", self.client, self.id)
+    }
 }
 
 impl GroupEpoch {
@@ -93,6 +148,16 @@ impl VertexId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn st_24_persistent_objects_belong_to_client_minus_one() {
+        let crate_ = ObjectKey::persistent(7);
+        assert_eq!((crate_.client, crate_.owner()), (-1, None));
+        let avatar = ObjectKey::of_client(ClientId(3), 7).expect("a small id");
+        assert_eq!((avatar.client, avatar.owner()), (3, Some(ClientId(3))));
+        assert_ne!(crate_, avatar, "the same number twice, two objects");
+        assert_eq!(ObjectKey::of_client(ClientId(u32::MAX), 0), None);
+    }
 
     #[test]
     fn st_16_vertices_are_numbered_like_a_heap() {

@@ -12,9 +12,45 @@
 //! random number.
 
 mod allocation;
+mod client;
+pub mod cliques;
+mod codec;
+mod codec_parts;
+mod config;
+mod coordinator;
 mod division;
+mod environment;
+mod factory;
 mod ids;
+mod member;
+mod messages;
+mod outbox;
+pub mod pings;
+mod rejections;
+pub mod room;
+mod state;
+mod sync_gate;
+pub mod votes;
 
 pub use allocation::{Allocation, allocate};
+pub use client::Client;
+pub use codec::{MAX_MESSAGE_BYTES, MAX_OBJECTS, VERSION, decode, encode};
+pub use config::{
+    ConfigError, GroupConfig, LostAvatars, Mode, PingConfig, Stabilisers, Thresholds,
+};
+pub use coordinator::{Coordinator, CoordinatorEvent, MAX_AVATARS, MAX_PARTIES};
 pub use division::{Axes, Division, DivisionError, SubSpace};
-pub use ids::{GroupEpoch, GroupId, NodeId, VertexId};
+pub use environment::{
+    AiParameters, ClientInfo, Environment, NodeInfo, ObjectClass, ObjectInfo, Population,
+};
+pub use factory::{Instance, ObjectFactory};
+pub use ids::{
+    Address, ClientId, GroupEpoch, GroupId, MachineId, NodeId, ObjectKey, VertexId, VoteId,
+};
+pub use member::{Member, MemberEvent};
+pub use messages::{Delivery, Message, Stream, TransportChoice};
+pub use outbox::{Batch, MAX_STATES, Transmit};
+pub use rejections::Rejections;
+pub use state::{MAX_COORDINATE_M, MAX_EXTRAPOLATION, MAX_SPEED, ObjectState, Version, arbitrate};
+pub use sync_gate::SyncGate;
+pub use votes::{Ballot, VoteKind};

@@ -30,7 +30,7 @@ const ALL: &[Builtin] = builtins! {
     "wall-breaker": "a heavy, fast ball goes through a brick wall that stands on a border",
     "ragdolls": "jointed figures thrown across a corner",
     "orbit": "balls circle a four-way corner for two minutes",
-    "playground": "80 mixed bodies hop about a court on a four-way corner, for an hour; what `demo` shows",
+    "playground": "80 mixed bodies hop about a court on a four-way corner for 50 minutes; what `demo` shows",
     "corner-stacks": "Fig. 4.13: two large stacks at a four-way corner under a rain of bodies",
     "corner-building": "Fig. 4.14: a static building on a four-way corner, bodies fall on it",
     "columns": "the column experiment, scaled down: bodies injected at borders and centres",

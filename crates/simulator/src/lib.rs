@@ -8,6 +8,7 @@ pub mod checkers;
 pub mod facts;
 pub mod faults;
 pub mod frames;
+pub mod groups;
 mod judge;
 pub mod network;
 mod options;
@@ -16,6 +17,7 @@ pub mod replicate;
 mod server;
 mod simulation;
 pub mod soak;
+pub mod stations;
 mod user;
 
 pub use judge::{Judge, Judgement};

@@ -11,6 +11,45 @@
 //! * [`Settings`] choose the protocol and everything else; [`Settings::published`] and [`Settings::improved`] are starting points.
 //! * [`messages`] are what stations say, and the bytes of it.
 //!
+//! Two of them, and a perfect network in between:
+//!
+//! ```
+//! use domain::{BodyId, SimTime};
+//! use glam::DVec3;
+//! use station::{Ball, Event, LinkKey, Settings, State, Station, StationId};
+//!
+//! # fn main() -> Result<(), station::Refused> {
+//! let ids = [StationId(0), StationId(1)];
+//! let mut stations = ids.map(|id| Station::new(id, 1, Settings::improved()));
+//! let starts = [
+//!     (BodyId(1), State::moving(DVec3::X * -2.0, DVec3::X * 4.0)),
+//!     (BodyId(2), State::moving(DVec3::X * 2.0, DVec3::X * -4.0)),
+//! ];
+//! for (index, station) in stations.iter_mut().enumerate() {
+//!     station.add_peer(ids[1 - index], LinkKey::new(b"between us"));
+//!     let [(mine, start), (theirs, other)] = [starts[index], starts[1 - index]];
+//!     station.add_master(mine, Ball::new(0.5), start)?;
+//!     station.add_replica(theirs, ids[1 - index], Ball::new(0.5), other)?;
+//! }
+//! let mut hits = 0;
+//! for frame in 0..60 {
+//!     let now = SimTime(frame * 16_666_667);
+//!     for index in 0..2 {
+//!         stations[index].handle_frame(now);
+//!         while let Some(transmit) = stations[index].poll_transmit() {
+//!             let other = &mut stations[1 - index];
+//!             other.handle_datagram(now, ids[index], &transmit.bytes).expect("authentic");
+//!         }
+//!         while let Some(event) = stations[index].poll_event() {
+//!             hits += u32::from(matches!(event, Event::Hit(_)));
+//!         }
+//!     }
+//! }
+//! assert_eq!(hits, 2, "one hit, registered once by each");
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Time is [`SimTime`](domain::SimTime) and always an argument; there is no randomness. `docs/protocols/motion-lock.md` tells the whole story.
 
 mod agreement;

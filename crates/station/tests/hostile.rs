@@ -428,6 +428,38 @@ fn without_a_guard_the_cheat_succeeds() {
     assert_eq!(world.count(0, pair(1, 2)), 1);
 }
 
+// With the guard off numbers may be absurd, but nothing overflows.
+#[test]
+fn absurd_counts_do_not_overflow() {
+    for protocol in [
+        Protocol::PostCollision,
+        Protocol::MotionLock,
+        Protocol::LiteralMotionLock,
+        Protocol::LiteralBuckets,
+    ] {
+        let settings = Settings::published(protocol);
+        let mut world = World::new(&[settings; 2], Net::PERFECT, 1);
+        world.body(
+            0,
+            1,
+            Ball::new(10.0),
+            State::moving(DVec3::ZERO, DVec3::X * 100.0),
+        );
+        world.body(1, 2, Ball::new(10.0), State::at(DVec3::X * 60.0));
+        world.dead.push(B);
+        world.frame();
+        for kind in [RecordKind::Notice, RecordKind::Done] {
+            let now = world.now;
+            world
+                .station(0)
+                .handle_message(now, B, Message::Record(claim(now, u32::MAX, kind)));
+        }
+        world.run_until(ms(1_500));
+        let Counters { c, cp } = world.stations[&A].counters(pair(1, 2)).expect("a pair");
+        assert!(cp >= c && c > 0);
+    }
+}
+
 // ML-59: and honest stations are believed, on every network.
 #[test]
 fn honest_stations_are_believed() {
@@ -636,4 +668,49 @@ fn a_users_mistakes_are_named() {
         station.command(BodyId(2), Command::Velocity(DVec3::X)),
         Err(Refused::NotAMaster)
     );
+}
+
+// The sizes that docs/protocols/motion-lock.md promises, framing apart.
+#[test]
+fn messages_are_as_small_as_promised() {
+    let size = |message: Message| {
+        let datagram = |messages| Datagram {
+            header: Header {
+                incarnation: 1,
+                sequence: 1_000,
+                sent: ms(60_000),
+            },
+            messages,
+        };
+        let length = |messages| datagram(messages).seal(&key(), A, B, STEPS).0.len();
+        (length(vec![message]) - length(vec![]), length(vec![]))
+    };
+    let update = |velocity, z| Update {
+        body: BodyId(2),
+        time: ms(60_000),
+        segment: 3,
+        position: DVec3::new(-310.7, 222.2, z),
+        velocity,
+        acceleration: None,
+    };
+    let record = |velocities| Record {
+        pair: pair(1, 2),
+        kind: RecordKind::Notice,
+        index: 12,
+        time: ms(60_090),
+        score: 240,
+        velocities,
+        earlier: Vec::new(),
+    };
+    let fast = DVec3::new(412.0, -250.5, 0.0);
+    let sizes = [
+        size(Message::Update(update(None, 0.0))).0,
+        size(Message::Update(update(None, 97.3))).0,
+        size(Message::Update(update(Some(fast), 0.0))).0,
+        size(Message::Record(record(None))).0,
+        size(Message::Record(record(Some([fast, -fast])))).0,
+        size(Message::Record(record(Some([fast + DVec3::Z * 99.9; 2])))).0,
+    ];
+    assert_eq!(sizes, [11, 14, 19, 8, 23, 27]);
+    assert_eq!(size(Message::Update(update(None, 0.0))).1, 16, "framing");
 }

@@ -71,6 +71,49 @@ fn near_misses_stay_misses_and_hits_stay_hits() {
     }
 }
 
+// ML-58: also of bodies whose curvature changes all the time, which no predictor here has a model of. Two of them on a congested network are
+// beyond us: their replicas are off by more than a radius (docs/protocols/motion-lock.md).
+#[test]
+fn near_misses_of_weaving_bodies_stay_misses() {
+    let cells = [
+        (Scenario::Wlp, Net::GOOD, 5),
+        (Scenario::Wlp, Net::MODERATE, 15),
+        (Scenario::Wlp, Net::CONGESTED, 15),
+        (Scenario::Wwp, Net::GOOD, 5),
+        (Scenario::Wwp, Net::MODERATE, 15),
+    ];
+    for (scenario, net, most) in cells {
+        assert!(total(&runs(scenario, published(), net, 50)) >= 48);
+        let after = total(&runs(scenario, Settings::improved(), net, 50));
+        assert!(after <= most, "{scenario:?}: {after} of 50");
+    }
+    for scenario in [Scenario::Wlc, Scenario::Wwc] {
+        for net in NETS {
+            let outcomes = runs(scenario, Settings::improved(), net, 50);
+            assert!(
+                outcomes
+                    .iter()
+                    .all(|outcome| outcome.counts.iter().all(|count| *count >= 1))
+            );
+        }
+    }
+}
+
+// ML-26: the two readings of the published rule. Playing whatever is due first brings the two sides' times together.
+#[test]
+fn the_earlier_of_two_commits_brings_the_times_together() {
+    let delta = |conflict| {
+        let mut settings = published();
+        settings.agreement.conflict = conflict;
+        mean_delta(&runs(Scenario::Clp, settings, Net::GOOD, 50))
+    };
+    let (letter, earlier) = (
+        delta(Conflict::LocalPriority),
+        delta(Conflict::EarlierFirst),
+    );
+    assert!(earlier < 0.5 * letter, "{earlier} against {letter} ms");
+}
+
 // ML-57 (G1): one set of trajectories per hit. With nothing else changed, deviation falls wherever both had foretold the hit.
 #[test]
 fn one_set_of_trajectories_deviates_less() {

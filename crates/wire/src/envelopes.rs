@@ -69,6 +69,19 @@ pub enum DecodeError {
     Invalid(#[from] Invalid),
 }
 
+/// All kinds of messages with the tags that stand before them, as `docs/protocols/region.md` lists them.
+pub const MESSAGE_TAGS: &[(u8, &str)] = &[
+    (tag::AURAS, "AuraUpsert"),
+    (tag::AURA_DELETE, "AuraDelete"),
+    (tag::OFFER, "Offer"),
+    (tag::ACCEPT, "Accept"),
+    (tag::RELEASE, "Release"),
+    (tag::INTRODUCE, "Introduce"),
+    (tag::SNAPSHOT_COVERS, "SnapshotCovers"),
+    (tag::RESTARTED, "Restarted"),
+    (tag::RECOVERY, "Recovery"),
+];
+
 mod tag {
     pub const AURAS: u8 = 0;
     pub const AURA_DELETE: u8 = 1;

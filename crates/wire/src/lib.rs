@@ -22,7 +22,8 @@ pub use check::{
     Problem,
 };
 pub use envelopes::{
-    DecodeError, EncodeError, MAX_ENVELOPE_BYTES, VERSION, decode, encode, encode_into, seal,
+    DecodeError, EncodeError, MAX_ENVELOPE_BYTES, MESSAGE_TAGS, VERSION, decode, encode,
+    encode_into, seal,
 };
 pub use messages::{
     AuraDelete, AuraUpsert, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member, Message,

@@ -44,3 +44,46 @@ fn version_1_is_still_understood() {
     }
     assert_eq!(got, expected);
 }
+
+/// The page lists the messages that exist, with their tags, and the sample has each of them: its bytes begin with its tag.
+#[test]
+fn every_message_is_documented_and_every_documented_message_exists() {
+    let page = include_str!("../../../docs/protocols/region.md");
+    let section = page
+        .split("\n## ")
+        .find(|part| part.starts_with("Messages"));
+    let rows = section.expect("the page has it").lines();
+    let documented: Vec<(u8, String)> = rows
+        .filter_map(|row| {
+            let mut cells = row.strip_prefix("| ")?.split(" | ");
+            let tag = cells.next()?.trim().parse().ok()?;
+            let name = cells.next()?.split('`').nth(1)?.to_owned();
+            Some((tag, name))
+        })
+        .collect();
+    let exist = wire::MESSAGE_TAGS.iter();
+    let exist: Vec<(u8, String)> = exist
+        .map(|(tag, name)| (*tag, (*name).to_owned()))
+        .collect();
+    assert_eq!(documented, exist);
+    let sample = common::sample();
+    for message in &sample.messages {
+        let debug = format!("{message:?}");
+        let name = debug.split(['(', ' ']).next().unwrap_or_default();
+        let (tag, _) = exist
+            .iter()
+            .find(|(_, known)| known == name)
+            .unwrap_or_else(|| panic!("{name} has no tag"));
+        let alone = wire::Envelope {
+            messages: vec![message.clone()],
+            ..sample.clone()
+        };
+        let none = wire::Envelope {
+            messages: Vec::new(),
+            ..sample.clone()
+        };
+        // The tag stands where an envelope without messages ends.
+        let at = encode(&none).expect("valid").len();
+        assert_eq!(encode(&alone).expect("valid")[at], *tag, "{name}");
+    }
+}

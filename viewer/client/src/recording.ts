@@ -9,6 +9,8 @@ const CHUNK_HEADER = 19;
 const KEY = 2;
 const MESSAGES = 3;
 const NOTE = 5;
+/** Chunks ahead (5 s) from which on it is cheaper to begin anew at a key than to tell everything between. */
+const FAR = 150;
 
 interface Chunk {
   kind: number;
@@ -112,7 +114,7 @@ export class Player {
     const time = Math.min(Math.max(0, to), this.recording.durationMs);
     const key = this.keyBefore(time);
     // Backwards, or so far forwards that a later key saves work: begin anew there.
-    if (time < this.time || this.time < 0 || key > this.next + 8) {
+    if (time < this.time || this.time < 0 || key > this.next + FAR) {
       this.scene.forget();
       this.scene.world = null;
       this.next = key;

@@ -154,7 +154,9 @@ export class Scene {
   }
 
   private handleWorld(world: World): void {
-    const another = this.world?.generation !== world.generation;
+    // A gateway that was started anew may count from the same number.
+    const restarted = this.world !== null && this.world.start > 0n && this.world.start !== world.start;
+    const another = this.world?.generation !== world.generation || restarted;
     this.world = world;
     const square = this.frameSeconds ** 2;
     this.pull = [world.gravity[0] * square, world.gravity[1] * square, world.gravity[2] * square];

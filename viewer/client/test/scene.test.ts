@@ -66,3 +66,18 @@ describe('the shown frame', () => {
     expect(last).toBeCloseTo(scene.shownFrame((89 * 1000) / 30), 6);
   });
 });
+
+describe('a world', () => {
+  test('is another one if its generation or its start is, and the same if it has only started', () => {
+    const heard: string[] = [];
+    const scene = new Scene({ world: (world) => heard.push(`world ${world.generation}`), regions: () => heard.push('regions') });
+    const rect = { minX: 0, minZ: 0, maxX: 1, maxZ: 1 };
+    const tell = (generation: number, start: bigint) => scene.handle({ type: 'world', generation, start, name: '', gravity: [0, 0, 0], extent: rect, cells: [1, 1], regions: [] }, 0);
+    tell(1, 0n);
+    tell(1, 5n);
+    tell(1, 5n);
+    tell(1, 9n);
+    tell(2, 9n);
+    expect(heard).toEqual(['world 1', 'regions', 'regions', 'world 1', 'world 2']);
+  });
+});

@@ -1,16 +1,28 @@
-//! A cluster of real processes of the program, and someone who watches it from above.
+//! A cluster of real processes of the program, clients at its gateway, and someone who watches it from above.
+
+// Not every test uses all of it.
+#![allow(dead_code)]
+
+#[cfg(feature = "distributed")]
+#[path = "../../../cluster/tests/etcd_process/mod.rs"]
+pub mod etcd_process;
+mod onlookers;
+mod roll_call;
+
+pub use onlookers::Onlooker;
+pub use roll_call::RollCall;
 
 use cluster::carrier::ClusterKey;
 use cluster::names::{NodeId, Term};
 use cluster::node::{Connection, Network, Node};
 use cluster::observer::{Observer, Sight};
 use cluster::schema::{ClusterView, Role, WorldOptions, WorldSpec};
-use cluster::store::Remote;
+use cluster::store::{Remote, Store};
 use domain::{BodyId, RegionId};
-use region::RegionEvent;
 use scenes::Scene;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,7 +44,7 @@ impl Drop for Process {
 }
 
 impl Process {
-    fn start(args: &[&str]) -> Self {
+    fn start(args: &[String]) -> Self {
         let log = std::env::var("AURAMESH_LOG").unwrap_or_else(|_| "error".to_owned());
         let child = Command::new(PROGRAM)
             .args(args)
@@ -43,6 +55,11 @@ impl Process {
             .stdout(Stdio::null())
             .spawn();
         Self(child.expect("the program starts"))
+    }
+
+    /// Is it still there?
+    pub fn is_alive(&mut self) -> bool {
+        matches!(self.0.try_wait(), Ok(None))
     }
 
     /// Sends it a signal by name.
@@ -62,16 +79,39 @@ impl Process {
 /// One cluster at a time: what is measured here is not how many of them a small machine can bear.
 static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
+/// Which engines the cluster runs on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engines {
+    /// The control plane in the coordinator, datagrams over UDP.
+    #[default]
+    Embedded,
+    /// The control plane in etcd.
+    Etcd,
+    /// Datagrams over Zenoh.
+    Zenoh,
+}
+
+/// How a cluster is set up.
+pub struct Setup<'a> {
+    pub engines: Engines,
+    pub scene: &'a str,
+    pub regions: u32,
+    pub servers: u32,
+    /// More lines for the coordinator's table of the config file.
+    pub coordinator: &'a str,
+}
+
 /// The processes and the watcher.
 pub struct Cluster {
     _turn: tokio::sync::MutexGuard<'static, ()>,
-    control: SocketAddr,
+    control: Control,
     pub coordinator: Option<Process>,
     pub servers: BTreeMap<String, Process>,
     started: u32,
     _node: Node,
     pub observer: Observer,
     pub roll: RollCall,
+    pub onlookers: Vec<Onlooker>,
     world: WorldSpec,
     scene: Scene,
     regions: u32,
@@ -79,29 +119,85 @@ pub struct Cluster {
     scene_name: String,
 }
 
+/// Where the control plane is.
+enum Control {
+    Served(SocketAddr),
+    #[cfg(feature = "distributed")]
+    Etcd(etcd_process::EtcdProcess),
+}
+
+impl Control {
+    /// How a process is told of it.
+    fn flags(&self) -> [String; 2] {
+        match self {
+            Self::Served(address) => ["--control".to_owned(), address.to_string()],
+            #[cfg(feature = "distributed")]
+            Self::Etcd(etcd) => ["--etcd".to_owned(), etcd.settings().endpoints[0].clone()],
+        }
+    }
+
+    async fn store(&self, key: &ClusterKey) -> Arc<dyn Store> {
+        match self {
+            Self::Served(address) => Arc::new(Remote::new(*address, key.clone())),
+            #[cfg(feature = "distributed")]
+            Self::Etcd(etcd) => Arc::new(etcd.connect().await),
+        }
+    }
+}
+
 impl Cluster {
     /// A coordinator that keeps the control plane in a file, and so many servers for so many regions.
-    pub async fn start(scene_name: &str, regions: u32, servers: u32) -> Self {
+    pub async fn start(scene: &str, regions: u32, servers: u32) -> Self {
+        let setup = Setup {
+            engines: Engines::Embedded,
+            scene,
+            regions,
+            servers,
+            coordinator: "",
+        };
+        let started = Self::start_with(setup).await;
+        started.expect("the embedded engines need nothing")
+    }
+
+    /// As set up; `None` if the test was told to do without an engine that it needs.
+    pub async fn start_with(setup: Setup<'_>) -> Option<Self> {
         let turn = TURN.lock().await;
-        let control = free_address();
+        let control = match setup.engines {
+            #[cfg(feature = "distributed")]
+            Engines::Etcd => Control::Etcd(etcd_process::EtcdProcess::start().await?),
+            _ => Control::Served(free_address()),
+        };
         let folder = tempfile::tempdir().expect("a folder");
+        let meeting_point = format!("tcp/{}", free_address());
+        let zenoh = |listen: &str, connect: &str| match setup.engines {
+            Engines::Zenoh => format!("[zenoh]\nlisten = [{listen:?}]\nconnect = [{connect}]\n"),
+            _ => String::new(),
+        };
+        let others = zenoh("tcp/127.0.0.1:0", &format!("{meeting_point:?}"));
+        let first = format!(
+            "{}[coordinator]\n{}\n",
+            zenoh(&meeting_point, ""),
+            setup.coordinator
+        );
+        std::fs::write(folder.path().join("others.toml"), others).expect("written");
+        std::fs::write(folder.path().join("coordinator.toml"), first).expect("written");
         let key = ClusterKey::new(SECRET.as_bytes());
         let connection = Connection {
             cluster: "test".to_owned(),
-            store: Arc::new(Remote::new(control, key.clone())),
+            store: control.store(&key).await,
             key,
-            network: Network::loopback(),
+            network: network(setup.engines, meeting_point),
             before: None,
         };
         let options = WorldOptions {
-            regions: Some(regions as usize),
+            regions: Some(setup.regions as usize),
             ..WorldOptions::default()
         };
-        let text = scenes::builtin::text(scene_name).expect("built in");
+        let text = scenes::builtin::text(setup.scene).expect("built in");
         let world = WorldSpec::new(text, None, &options).expect("fits");
         let scene = world.load_scene().expect("valid");
-        let file = folder.path().join("control.json");
-        let coordinator = start_coordinator(control, &file, scene_name, regions);
+        let flags = coordinator_flags(&control, &folder, setup.scene, setup.regions);
+        let coordinator = Process::start(&flags);
         let node = Node::join(&connection, Role::Observer, "test", None).await;
         let node = node.expect("joins");
         let observer = Observer::new(&node);
@@ -114,41 +210,47 @@ impl Cluster {
             _node: node,
             observer,
             roll: RollCall::default(),
+            onlookers: Vec::new(),
             world,
             scene,
-            regions,
+            regions: setup.regions,
             folder,
-            scene_name: scene_name.to_owned(),
+            scene_name: setup.scene.to_owned(),
         };
-        for _ in 0..servers {
+        for _ in 0..setup.servers {
             cluster.add_server();
         }
-        cluster
+        Some(cluster)
     }
 
-    /// Starts the coordinator again, from its file.
-    pub fn restart_coordinator(&mut self) {
-        let file = self.folder.path().join("control.json");
-        let process = start_coordinator(self.control, &file, &self.scene_name, self.regions);
-        self.coordinator = Some(process);
+    /// One more coordinator: again from its file, or, with etcd, beside others.
+    pub fn start_coordinator(&self) -> Process {
+        let flags = coordinator_flags(&self.control, &self.folder, &self.scene_name, self.regions);
+        Process::start(&flags)
+    }
+
+    fn flags(&self, role: &str, name: &str) -> Vec<String> {
+        let config = self.folder.path().join("others.toml");
+        let mut flags = common_flags(role, config);
+        flags.extend(["--name".to_owned(), name.to_owned()]);
+        flags.extend(self.control.flags());
+        flags
     }
 
     /// One more server; returns its name.
     pub fn add_server(&mut self) -> String {
         let name = format!("s{}", self.started);
         self.started += 1;
-        let control = self.control.to_string();
-        let args = [
-            "server",
-            "--cluster",
-            "test",
-            "--control",
-            &control,
-            "--name",
-            &name,
-        ];
-        self.servers.insert(name.clone(), Process::start(&args));
+        let process = Process::start(&self.flags("server", &name));
+        self.servers.insert(name.clone(), process);
         name
+    }
+
+    /// A gateway for clients at this port.
+    pub fn start_gateway(&self, listen: SocketAddr) -> Process {
+        let mut flags = self.flags("gateway", "gateway");
+        flags.extend(["--listen".to_owned(), listen.to_string()]);
+        Process::start(&flags)
     }
 
     /// The control plane as the watcher knows it.
@@ -162,6 +264,16 @@ impl Cluster {
         let seat = view.assignment.seat(region)?;
         let info = view.nodes.get(&seat.owner?)?;
         Some((info.name.clone(), seat.term))
+    }
+
+    /// What a server owns, and in which terms.
+    pub fn regions_of(&self, server: &str) -> Vec<(RegionId, Term)> {
+        let regions = (0..self.regions).map(RegionId);
+        let owned = regions.filter_map(|region| {
+            let (name, term) = self.owner(region)?;
+            (name == server).then_some((region, term))
+        });
+        owned.collect()
     }
 
     /// Has every region a standby that is another living server?
@@ -201,8 +313,8 @@ impl Cluster {
         }
     }
 
-    /// At this tick every body that must exist was stepped exactly once, and none that cannot exist (I1, I2, I8).
-    pub fn check(&self, tick: u64) {
+    /// Which bodies must exist at this tick, and which may.
+    pub fn expected(&self, tick: u64) -> (BTreeSet<BodyId>, BTreeSet<BodyId>) {
         let secs = |ticks: u64| ticks as f64 * self.world.boundary.step.as_secs();
         let mut must: BTreeSet<BodyId> = self.scene.bodies.iter().map(|body| body.id).collect();
         let mut may = must.clone();
@@ -214,6 +326,12 @@ impl Cluster {
                 may.insert(spawn.body.id);
             }
         }
+        (must, may)
+    }
+
+    /// At this tick every body that must exist was stepped exactly once, and none that cannot exist (I1, I2, I8).
+    pub fn check(&self, tick: u64) {
+        let (must, may) = self.expected(tick);
         let seen = self.roll.ticks.get(&tick).cloned().unwrap_or_default();
         let distinct: BTreeSet<BodyId> = seen.iter().copied().collect();
         assert_eq!(seen.len(), distinct.len(), "doubled at tick {tick}");
@@ -225,6 +343,29 @@ impl Cluster {
         );
         let strange: Vec<_> = distinct.difference(&may).collect();
         assert!(strange.is_empty(), "unknown at tick {tick}: {strange:?}");
+    }
+
+    /// Clients of a gateway, that see everything.
+    pub async fn invite(&mut self, count: usize, urls: &[SocketAddr]) {
+        for _ in 0..count {
+            let onlooker = Onlooker::connect(urls).await;
+            self.onlookers.push(onlooker);
+        }
+    }
+
+    /// Every client sees every body again, soon, and none was disconnected meanwhile.
+    pub async fn check_onlookers(&mut self, patience: Duration) {
+        let settled = self.settled_tick();
+        let (must, _) = self.expected(settled);
+        self.watch_until("every client sees every body", patience, |cluster| {
+            cluster.onlookers.iter().all(|it| it.sees(&must))
+        })
+        .await;
+        // By now more may have been born, but nothing that cannot exist.
+        let (_, may) = self.expected(settled + 600);
+        for onlooker in &self.onlookers {
+            onlooker.check_sees_only(&may);
+        }
     }
 
     /// Has every region reported this tick?
@@ -241,8 +382,8 @@ impl Cluster {
         self.check(tick.expect("the world was watched in the last second"));
     }
 
-    /// Checks all ticks that can be judged: nearly all of them.
-    pub fn check_all(&self, ticks: std::ops::Range<u64>) {
+    /// Checks all ticks that can be judged; returns how many there are and how many were reported by every region.
+    pub fn check_all(&self, ticks: std::ops::Range<u64>) -> (u64, u64) {
         let all = ticks.end.saturating_sub(ticks.start);
         let reported: Vec<u64> = ticks.filter(|tick| self.is_reported(*tick)).collect();
         for tick in &reported {
@@ -253,6 +394,7 @@ impl Cluster {
             judged * 10 >= all * 9,
             "only {judged} of {all} ticks were reported"
         );
+        (all, judged)
     }
 
     fn last_seen(&self, bodies: &[&BodyId]) -> String {
@@ -284,65 +426,54 @@ impl Cluster {
     }
 }
 
-fn start_coordinator(
-    control: SocketAddr,
-    file: &std::path::Path,
+fn common_flags(role: &str, config: PathBuf) -> Vec<String> {
+    let config = config.display().to_string();
+    [role, "--cluster", "test", "--config", &config]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+fn coordinator_flags(
+    control: &Control,
+    folder: &tempfile::TempDir,
     scene: &str,
     regions: u32,
-) -> Process {
-    let control = control.to_string();
-    let (regions, file) = (regions.to_string(), file.display().to_string());
-    Process::start(&[
-        "coordinator",
-        "--cluster",
-        "test",
-        "--serve-control",
-        &control,
-        "--control-file",
-        &file,
-        "--scene",
-        scene,
-        "--regions",
-        &regions,
-    ])
+) -> Vec<String> {
+    let mut flags = common_flags("coordinator", folder.path().join("coordinator.toml"));
+    flags.extend(["--scene".to_owned(), scene.to_owned()]);
+    flags.extend(["--regions".to_owned(), regions.to_string()]);
+    match control {
+        Control::Served(address) => {
+            let file = folder.path().join("control.json").display().to_string();
+            flags.extend(["--serve-control".to_owned(), address.to_string()]);
+            flags.extend(["--control-file".to_owned(), file]);
+        }
+        #[cfg(feature = "distributed")]
+        Control::Etcd(_) => flags.extend(control.flags()),
+    }
+    flags
 }
 
-fn free_address() -> SocketAddr {
+#[cfg(feature = "distributed")]
+fn network(engines: Engines, meeting_point: String) -> Network {
+    use cluster::carrier::ZenohSettings;
+    match engines {
+        Engines::Zenoh => Network::Zenoh(ZenohSettings {
+            listen: vec!["tcp/127.0.0.1:0".to_owned()],
+            connect: vec![meeting_point],
+            ..ZenohSettings::new("test")
+        }),
+        _ => Network::loopback(),
+    }
+}
+
+#[cfg(not(feature = "distributed"))]
+fn network(_: Engines, _: String) -> Network {
+    Network::loopback()
+}
+
+/// An address of this machine that nobody uses now.
+pub fn free_address() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback works");
     listener.local_addr().expect("bound")
-}
-
-/// By tick, who was stepped or caught up.
-#[derive(Default)]
-pub struct RollCall {
-    pub ticks: BTreeMap<u64, Vec<BodyId>>,
-    /// Which regions have reported which tick. (A watcher that has not yet found a region's new owner misses some.)
-    pub reports: BTreeMap<u64, BTreeSet<RegionId>>,
-    /// The newest tick that each region has stepped.
-    pub newest: BTreeMap<RegionId, u64>,
-    /// When each region was first seen stepping under each owner.
-    pub first_step: BTreeMap<(RegionId, Term), Instant>,
-}
-
-impl RollCall {
-    fn hear(&mut self, seen: cluster::observer::Seen) {
-        for event in &seen.record.before_step {
-            if let RegionEvent::CaughtUp { tick, bodies, .. } = event {
-                let ids = bodies.iter().map(|(id, _)| *id);
-                self.ticks.entry(tick.0).or_default().extend(ids);
-            }
-        }
-        let Some(bodies) = &seen.record.bodies else {
-            return;
-        };
-        let region = seen.place.region;
-        self.first_step
-            .entry((region, seen.term))
-            .or_insert_with(Instant::now);
-        let tick = seen.record.tick.0;
-        self.newest.insert(region, tick);
-        self.reports.entry(tick).or_default().insert(region);
-        let ids = bodies.iter().map(|(id, _)| *id);
-        self.ticks.entry(tick).or_default().extend(ids);
-    }
 }

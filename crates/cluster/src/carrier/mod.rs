@@ -5,13 +5,15 @@
 //!  region thread ─► PostOffice (channels) ─► Carrier ~~~ network ~~~ Carrier ─► Switchboard ─► mailbox of the end spoken to
 //! ```
 
+mod letters;
 mod udp;
 #[cfg(feature = "distributed")]
 mod zenoh;
 
 #[cfg(feature = "distributed")]
 pub use self::zenoh::{ZenohCarrier, ZenohMode, ZenohSettings, ZenohTls};
-pub use udp::{ClusterKey, MAX_DATAGRAM_BYTES, UdpCarrier};
+pub use letters::{ClusterKey, MAX_DATAGRAM_BYTES};
+pub use udp::UdpCarrier;
 
 use crate::names::NodeId;
 use channel::EndpointId;

@@ -1,12 +1,9 @@
-//! Datagrams over UDP, each with a keyed digest: who does not know the cluster's key is not heard.
+//! Datagrams over UDP, each a sealed letter: who does not know the cluster's key is not heard.
 //!
-//! ```text
-//! 'A' 'M' │ version │ 0 │ from, 8 │ to, 8 │ bytes … │ digest, 16 (BLAKE3 keyed over all before it)
-//! ```
-//! Not encrypted: for networks that others can listen to there is the other carrier, with TLS. A recorded datagram that is played again is a
-//! duplicate to its channel and changes nothing.
+//! Not encrypted: for networks that others can listen to there is the other carrier, with TLS.
 
-use super::{Carrier, Counts, Datagram, Switchboard, Traffic};
+use super::letters::{ClusterKey, MAX_LETTER_BYTES};
+use super::{Carrier, Counts, Switchboard, Traffic};
 use channel::EndpointId;
 use rustc_hash::FxHashMap;
 use std::io;
@@ -15,52 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-const MAGIC: [u8; 4] = [b'A', b'M', 1, 0];
-const HEADER_BYTES: usize = MAGIC.len() + 16;
-const DIGEST_BYTES: usize = 16;
-/// The largest datagram of a carrier's user.
-pub const MAX_DATAGRAM_BYTES: usize = channel::MAX_DATAGRAM_BYTES;
-const MAX_BYTES: usize = HEADER_BYTES + MAX_DATAGRAM_BYTES + DIGEST_BYTES;
 /// How often the receiving thread looks whether it should end.
 const GLANCE: Duration = Duration::from_millis(200);
-
-/// The secret that all processes of a cluster share.
-#[derive(Clone)]
-pub struct ClusterKey([u8; 32]);
-
-impl ClusterKey {
-    /// From a secret of any length.
-    pub fn new(secret: &[u8]) -> Self {
-        Self(blake3::derive_key("auramesh cluster datagrams v1", secret))
-    }
-
-    /// What is used where no secret is given: it keeps out accidents, not people.
-    pub fn none() -> Self {
-        Self::new(b"")
-    }
-
-    /// The first bytes of the keyed digest of these bytes.
-    pub fn digest(&self, bytes: &[u8]) -> [u8; DIGEST_BYTES] {
-        let whole = blake3::keyed_hash(&self.0, bytes);
-        *whole.as_bytes().first_chunk().expect("32 is more than 16")
-    }
-
-    fn is_right(&self, bytes: &[u8], digest: &[u8; DIGEST_BYTES]) -> bool {
-        // In constant time: a stranger must not learn how much of a guess was right.
-        let mut difference = 0;
-        for (a, b) in self.digest(bytes).iter().zip(digest) {
-            difference |= a ^ b;
-        }
-        difference == 0
-    }
-}
-
-/// Who may not know a secret must not print it either.
-impl std::fmt::Debug for ClusterKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ClusterKey(..)")
-    }
-}
 
 /// One socket for all ends of a process.
 pub struct UdpCarrier {
@@ -105,35 +58,18 @@ impl UdpCarrier {
     }
 
     fn receive(&self, switchboard: &Switchboard) {
-        let mut buffer = [0; MAX_BYTES + 1];
+        let mut buffer = [0; MAX_LETTER_BYTES + 1];
         while !self.closed.load(Relaxed) {
             // A timeout, or an earlier datagram that met nobody (ICMP): neither is of interest.
             let Ok((length, _)) = self.socket.recv_from(&mut buffer) else {
                 continue;
             };
             let delivered = self
-                .open_letter(&buffer[..length])
+                .key
+                .open(&buffer[..length])
                 .is_some_and(|(to, datagram)| switchboard.deliver(to, datagram));
             self.counts.count_received(length, delivered);
         }
-    }
-
-    fn open_letter(&self, bytes: &[u8]) -> Option<(EndpointId, Datagram)> {
-        if bytes.len() > MAX_BYTES {
-            return None;
-        }
-        let (rest, digest) = bytes.split_last_chunk::<DIGEST_BYTES>()?;
-        let (magic, body) = rest.split_first_chunk::<4>()?;
-        let (from, body) = body.split_first_chunk::<8>()?;
-        let (to, body) = body.split_first_chunk::<8>()?;
-        if *magic != MAGIC || !self.key.is_right(rest, digest) {
-            return None;
-        }
-        let datagram = Datagram {
-            from: EndpointId(u64::from_le_bytes(*from)),
-            bytes: body.to_vec(),
-        };
-        Some((EndpointId(u64::from_le_bytes(*to)), datagram))
     }
 }
 
@@ -146,16 +82,9 @@ impl Carrier for UdpCarrier {
                 .unwrap_or_else(|poison| poison.into_inner());
             routes.get(&to).copied()
         };
-        let Some(address) = route.filter(|_| bytes.len() <= MAX_DATAGRAM_BYTES) else {
+        let Some((address, letter)) = route.zip(self.key.seal(from, to, bytes)) else {
             return;
         };
-        let mut letter = Vec::with_capacity(HEADER_BYTES + bytes.len() + DIGEST_BYTES);
-        letter.extend_from_slice(&MAGIC);
-        letter.extend_from_slice(&from.0.to_le_bytes());
-        letter.extend_from_slice(&to.0.to_le_bytes());
-        letter.extend_from_slice(bytes);
-        let digest = self.key.digest(&letter);
-        letter.extend_from_slice(&digest);
         // A full buffer or an unreachable network loses it, like any other loss.
         if self.socket.send_to(&letter, address).is_ok() {
             self.counts.count_sent(letter.len());

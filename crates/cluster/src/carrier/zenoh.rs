@@ -1,14 +1,16 @@
 //! Datagrams over Zenoh: links are found, made again and encrypted by it, directly between peers or through its routers.
 //!
 //! ```text
-//! auramesh/CLUSTER/TO, 16 hex digits        from, 8 │ bytes …          every end subscribes to its own key
+//! auramesh/CLUSTER/TO, 16 hex digits        a sealed letter            every end subscribes to its own key
 //! auramesh/CLUSTER/alive/NODE, 16 digits    (a liveliness token)       gone at once when the process is
 //! ```
 //! Only who has the end spoken to gets the datagram. They are sent as they come, gathered only while a link is busy, and dropped where
-//! it is congested: the channel above says again what matters. They are authentic only with TLS, where both sides show a certificate;
-//! without, anyone who can reach a listening address is heard.
+//! it is congested: the channel above says again what matters. Each is sealed with the cluster's key, as on UDP, so whoever can reach a listening address is
+//! still not heard. Liveliness tokens cannot be sealed (a token that was seen can be declared again, and taken away): without certificates on both
+//! sides of every link nobody believes in a death that they tell of, and only heartbeats count.
 
-use super::{Carrier, Counts, Datagram, EndObserver, MAX_DATAGRAM_BYTES, Switchboard, Traffic};
+use super::letters::ClusterKey;
+use super::{Carrier, Counts, EndObserver, Switchboard, Traffic};
 use crate::names::NodeId;
 use channel::EndpointId;
 use rustc_hash::FxHashMap;
@@ -24,7 +26,6 @@ use zenoh::qos::CongestionControl;
 use zenoh::sample::{Sample, SampleKind};
 use zenoh::{Config, Session, Wait};
 
-const FROM_BYTES: usize = 8;
 /// A lost link is tried again after this, and after ever more, up to the second.
 const RETRY_MS: [u64; 2] = [100, 1000];
 /// For so long an address that is in use is tried again.
@@ -64,7 +65,7 @@ pub struct ZenohSettings {
     pub connect: Vec<String>,
     /// How to take part (default: as a peer).
     pub mode: ZenohMode,
-    /// Certificates; without them links are neither secret nor authentic.
+    /// Certificates; without them links are not secret, and only the cluster's key tells friends from strangers.
     pub tls: Option<ZenohTls>,
     /// Whether peers on the same network find each other by multicast (default: no).
     pub multicast: bool,
@@ -182,6 +183,9 @@ fn failed(error: zenoh::Error) -> io::Error {
 pub struct ZenohCarrier {
     session: Session,
     prefix: String,
+    key: ClusterKey,
+    /// Are tokens as trustworthy as datagrams?
+    trusts_tokens: bool,
     switchboard: Switchboard,
     routes: RwLock<FxHashMap<EndpointId, Arc<Publisher<'static>>>>,
     listening: Mutex<Listening>,
@@ -198,11 +202,17 @@ struct Listening {
 
 impl ZenohCarrier {
     /// Opens a session; what arrives for the switchboard's ends, now and later, goes to it, on Zenoh's threads.
-    pub fn open(settings: &ZenohSettings, switchboard: Switchboard) -> io::Result<Arc<Self>> {
+    pub fn open(
+        settings: &ZenohSettings,
+        key: ClusterKey,
+        switchboard: Switchboard,
+    ) -> io::Result<Arc<Self>> {
         let session = zenoh::open(settings.config()?).wait().map_err(failed)?;
         let carrier = Arc::new(Self {
             session,
             prefix: format!("auramesh/{}", settings.cluster),
+            key,
+            trusts_tokens: settings.tls.is_some(),
             switchboard: switchboard.clone(),
             routes: RwLock::default(),
             listening: Mutex::default(),
@@ -272,22 +282,23 @@ impl ZenohCarrier {
             });
         }
         let (switchboard, counts) = (self.switchboard.clone(), Arc::clone(&self.counts));
+        let key = self.key.clone();
         let receive = move |sample: Sample| {
             let bytes = sample.payload().to_bytes();
-            let datagram = open_letter(&bytes);
-            let delivered = datagram.is_some_and(|datagram| switchboard.deliver(end, datagram));
+            let letter = key.open(&bytes).filter(|(to, _)| *to == end);
+            let delivered = letter.is_some_and(|(to, datagram)| switchboard.deliver(to, datagram));
             counts.count_received(bytes.len(), delivered);
         };
         let subscriber = self
             .session
-            .declare_subscriber(self.key(end))
+            .declare_subscriber(self.place(end))
             .callback(receive);
         let subscriber = subscriber.wait().map_err(failed)?;
         self.listening().ends.insert(end, subscriber);
         Ok(())
     }
 
-    fn key(&self, end: EndpointId) -> String {
+    fn place(&self, end: EndpointId) -> String {
         format!("{}/{:016x}", self.prefix, end.0)
     }
 
@@ -302,7 +313,7 @@ impl ZenohCarrier {
         if known.is_some() {
             return known;
         }
-        let publisher = self.session.declare_publisher(self.key(to));
+        let publisher = self.session.declare_publisher(self.place(to));
         // Not express: each datagram would take a whole place in the link's short queue, and a payload of many would not find room.
         let publisher = publisher.congestion_control(CongestionControl::Drop);
         let publisher = Arc::new(publisher.wait().ok()?);
@@ -321,26 +332,15 @@ impl ZenohCarrier {
     }
 }
 
-fn open_letter(bytes: &[u8]) -> Option<Datagram> {
-    let (from, bytes) = bytes.split_first_chunk::<FROM_BYTES>()?;
-    (bytes.len() <= MAX_DATAGRAM_BYTES).then(|| Datagram {
-        from: EndpointId(u64::from_le_bytes(*from)),
-        bytes: bytes.to_vec(),
-    })
-}
-
 impl Carrier for ZenohCarrier {
     fn send(&self, from: EndpointId, to: EndpointId, bytes: &[u8]) {
-        if bytes.len() > MAX_DATAGRAM_BYTES {
+        let Some(letter) = self.key.seal(from, to, bytes) else {
             return;
-        }
+        };
         // None after the session has been closed.
         let Some(publisher) = self.route(to) else {
             return;
         };
-        let mut letter = Vec::with_capacity(FROM_BYTES + bytes.len());
-        letter.extend_from_slice(&from.0.to_le_bytes());
-        letter.extend_from_slice(bytes);
         let length = letter.len();
         if publisher.put(letter).wait().is_ok() {
             self.counts.count_sent(length);
@@ -354,6 +354,9 @@ impl Carrier for ZenohCarrier {
     }
 
     fn watch_deaths(&self, died: Box<dyn Fn(NodeId) + Send + Sync>) {
+        if !self.trusts_tokens {
+            return;
+        }
         let watching = self.watch_alive(move |node, alive| {
             if !alive {
                 died(node);
@@ -430,13 +433,5 @@ mod tests {
             .contains("no-such-file")
         );
         assert!(refused(|it| it.listen = vec!["nonsense".to_owned()]).contains("nonsense"));
-    }
-
-    #[test]
-    fn a_letter_that_is_too_short_or_too_long_is_not_opened() {
-        assert_eq!(open_letter(&[0; 7]), None);
-        assert_eq!(open_letter(&[0; FROM_BYTES + MAX_DATAGRAM_BYTES + 1]), None);
-        let letter = open_letter(&[7, 0, 0, 0, 0, 0, 0, 0, b'x']).expect("whole");
-        assert_eq!((letter.from, &*letter.bytes), (EndpointId(7), &b"x"[..]));
     }
 }

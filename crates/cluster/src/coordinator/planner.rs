@@ -7,16 +7,17 @@
 //! ```
 //! The rules, in order of importance:
 //!
-//! 1. An owner that is silent or gone is fenced: its region goes to the standby, with the next term. From then on nobody listens to the old one.
+//! 1. An owner that is silent or gone is fenced: its region goes to whoever has its newest snapshot, normally the standby, with the next term. From then on nobody listens to the old one.
 //! 2. Without a living standby the region waits for its owner; if that is gone for good it starts anew, and what it had is lost.
 //! 3. Every region has a standby on another server.
-//! 4. Who wants to leave, and who has more regions than others, gives away regions, one after another: the owner stops, its standby takes over from
+//! 4. Who was too slow for a region gets none for a while, if there is anybody else.
+//! 5. Who wants to leave, and who has more regions than others, gives away regions, one after another: the owner stops, its standby takes over from
 //!    exactly that state.
 
 use crate::messages::{Heartbeat, RegionPulse, RegionState};
-use crate::names::NodeId;
+use crate::names::{NodeId, Term};
 use crate::schema::{Assignment, ClusterView, Role, Seat, WorldSpec};
-use domain::{RegionId, SimTime};
+use domain::{RegionId, SimTime, Tick};
 use std::collections::BTreeMap;
 
 /// When a server counts as dead or too slow.
@@ -29,6 +30,9 @@ pub struct PlannerSettings {
     pub grace: SimTime,
     /// A region whose tick is so far behind is given to its standby, if that keeps up (default 5 s).
     pub lag: SimTime,
+    /// A server that was too slow for a region gets no other as long as there is another choice, for so long (default 60 s). Less: back to the
+    /// same trouble soon; more: a server that had a bad moment stays idle.
+    pub shun: SimTime,
     /// Regions of servers that have more than others are moved (default yes).
     pub balance: bool,
 }
@@ -39,6 +43,7 @@ impl Default for PlannerSettings {
             silence: SimTime::from_millis(400.0),
             grace: SimTime::from_millis(2000.0),
             lag: SimTime::from_millis(5000.0),
+            shun: SimTime::from_millis(60_000.0),
             balance: true,
         }
     }
@@ -50,6 +55,8 @@ struct Server {
     good_until: SimTime,
     leaving: bool,
     pulses: BTreeMap<RegionId, RegionPulse>,
+    /// The snapshots that it keeps: of an owner of which term, after which tick.
+    keeps: BTreeMap<RegionId, (Term, Tick)>,
 }
 
 /// The coordinator's mind.
@@ -62,6 +69,8 @@ pub struct Planner {
     newest_tick: u64,
     /// Since when a region has been too slow.
     slow_since: BTreeMap<RegionId, SimTime>,
+    /// Who was too slow, and until when that counts.
+    shunned: BTreeMap<NodeId, SimTime>,
 }
 
 /// Why a region got another owner.
@@ -110,6 +119,7 @@ impl Planner {
             assignment: Assignment::default(),
             newest_tick: 0,
             slow_since: BTreeMap::new(),
+            shunned: BTreeMap::new(),
         }
     }
 
@@ -123,10 +133,13 @@ impl Planner {
                 good_until: now + grace,
                 leaving: false,
                 pulses: BTreeMap::new(),
+                keeps: BTreeMap::new(),
             });
             let leaving = info.leaving;
             self.servers.insert(info.node, Server { leaving, ..server });
         }
+        let servers = &self.servers;
+        self.shunned.retain(|node, _| servers.contains_key(node));
         if view.assignment.generation != self.assignment.generation {
             self.newest_tick = 0;
             self.slow_since.clear();
@@ -150,6 +163,10 @@ impl Planner {
                 .regions
                 .iter()
                 .map(|pulse| (pulse.region, *pulse))
+                .collect();
+            let keeps = heartbeat.keeps.iter();
+            server.keeps = keeps
+                .map(|(region, term, tick)| (*region, (*term, *tick)))
                 .collect();
             let ticks = heartbeat.regions.iter().map(|pulse| pulse.tick.0);
             self.newest_tick = ticks.fold(self.newest_tick, u64::max);
@@ -245,21 +262,29 @@ impl Planner {
             }
             Some(owner) if self.is_alive(now, owner) => {
                 let slow = self.is_slow(now, world, region);
-                (Why::Slow, standby.filter(|_| slow)?)
+                // Back to someone who was too slow: to and fro for ever. Then it is the region that is too large.
+                let better = |standby: &NodeId| slow && !self.is_shunned(now, *standby);
+                (Why::Slow, standby.filter(better)?)
             }
-            Some(owner) => match standby {
-                Some(standby) => (Why::Dead, standby),
+            Some(owner) => match self.best_heir(now, region, owner, standby) {
+                Some(heir) => (Why::Dead, heir),
                 // Its lease tells whether it is gone for good.
                 None if self.servers.contains_key(&owner) => return None,
                 None => (Why::Lost, self.least_loaded(now, next, |_| true)?),
             },
         };
         let from = seat.owner;
+        // Who gave it away on purpose still has what it gave, until another standby has something newer.
+        let keeper = from.filter(|from| why == Why::Moved && self.stays(now, *from));
+        if let Some(slow) = from.filter(|_| why == Why::Slow) {
+            self.shunned.insert(slow, now + self.settings.shun);
+        }
         next.seats[region.0 as usize] = Seat {
             owner: Some(to),
             term: seat.term.next(),
-            standby: None,
+            standby: keeper,
             moving: false,
+            handed: why == Why::Moved,
         };
         self.slow_since.remove(&region);
         Some(Verdict {
@@ -268,6 +293,24 @@ impl Planner {
             from,
             to,
         })
+    }
+
+    /// Who takes over: whoever has the newest snapshot, the standby if others have none newer. (A standby that has just been chosen may have nothing yet, or
+    /// something from an earlier time, older than what neighbours have forgotten since.)
+    fn best_heir(
+        &self,
+        now: SimTime,
+        region: RegionId,
+        dead: NodeId,
+        standby: Option<NodeId>,
+    ) -> Option<NodeId> {
+        let kept = |node: &NodeId| self.servers[node].keeps.get(&region).copied();
+        let holders = self.servers.keys().copied();
+        let holders = holders.filter(|node| *node != dead && self.is_alive(now, *node));
+        let best = holders
+            .filter(|node| kept(node).is_some())
+            .max_by_key(|node| (kept(node), standby == Some(*node)));
+        best.or(standby)
     }
 
     fn has_given_away(&self, region: RegionId, seat: Seat) -> bool {
@@ -320,7 +363,9 @@ impl Planner {
                 let owner = seat.owner?;
                 let leaves = self.servers[&owner].leaving;
                 let to = self.least_loaded(now, next, |node| node != owner)?;
-                let uneven = self.settings.balance && load(next, owner) > load(next, to) + 1;
+                let uneven = self.settings.balance
+                    && load(next, owner) > load(next, to) + 1
+                    && !self.is_shunned(now, to);
                 (leaves || uneven).then_some((index, to))
             });
         if let Some((index, to)) = choice {
@@ -343,7 +388,11 @@ impl Planner {
         }
     }
 
-    /// The living server that has the least to do: regions first, standbys second.
+    fn is_shunned(&self, now: SimTime, node: NodeId) -> bool {
+        self.shunned.get(&node).is_some_and(|until| now < *until)
+    }
+
+    /// The living server that has the least to do: regions first, standbys second. Those that were too slow come last.
     fn least_loaded(
         &self,
         now: SimTime,
@@ -358,7 +407,10 @@ impl Planner {
             .keys()
             .copied()
             .filter(|node| self.stays(now, *node) && fits(*node))
-            .min_by_key(|node| (load(next, *node), standbys(*node), *node))
+            .min_by_key(|node| {
+                let shunned = self.is_shunned(now, *node);
+                (shunned, load(next, *node), standbys(*node), *node)
+            })
     }
 }
 

@@ -5,7 +5,7 @@ use crate::messages::{Heartbeat, RegionPulse, RegionState};
 use crate::names::{NodeId, Term};
 use crate::schema::{Assignment, ClusterView, NodeInfo, Role, WorldOptions, WorldSpec};
 use domain::{RegionId, SimTime, Tick};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 const A: NodeId = NodeId(1);
@@ -26,6 +26,8 @@ struct Stage {
     beating: BTreeSet<NodeId>,
     state: RegionState,
     ticks: [u64; 4],
+    /// Which snapshots each server has.
+    keeps: BTreeMap<NodeId, Vec<(RegionId, Term, Tick)>>,
 }
 
 impl Stage {
@@ -44,6 +46,7 @@ impl Stage {
             beating: BTreeSet::new(),
             state: RegionState::Running,
             ticks: [100; 4],
+            keeps: BTreeMap::new(),
         };
         stage.view.world = Some(Arc::new(stage.world.clone()));
         for server in servers {
@@ -94,6 +97,7 @@ impl Stage {
                 sent: self.now,
                 generation: assignment.generation,
                 regions: its.map(pulse).collect(),
+                keeps: self.keeps.get(node).cloned().unwrap_or_default(),
                 clock_bound: None,
             };
             self.planner.handle_heartbeat(self.now, &heartbeat);
@@ -189,6 +193,49 @@ fn a_silent_owner_is_fenced_and_its_standby_takes_over() {
     }
 }
 
+/// The standby has just been chosen and has nothing yet, or something old; whoever has the newest snapshot takes over.
+#[test]
+fn whoever_has_the_newest_snapshot_takes_over() {
+    let mut stage = Stage::new(1, &[A, B, C]);
+    stage.run(3000);
+    let seat = stage.assignment().seats[0];
+    let (owner, standby) = (seat.owner.expect("assigned"), seat.standby.expect("chosen"));
+    let third = [A, B, C]
+        .into_iter()
+        .find(|node| *node != owner && *node != standby);
+    let third = third.expect("there are three");
+    let region = RegionId(0);
+    for (of_standby, of_third, expected) in [
+        (None, Some((seat.term, Tick(60))), third),
+        (
+            Some((seat.term, Tick(30))),
+            Some((seat.term, Tick(60))),
+            third,
+        ),
+        (
+            Some((seat.term, Tick(60))),
+            Some((seat.term, Tick(60))),
+            standby,
+        ),
+        (
+            Some((seat.term, Tick(60))),
+            Some((Term(0), Tick(90))),
+            standby,
+        ),
+        (None, None, standby),
+    ] {
+        let mut stage = Stage::new(1, &[A, B, C]);
+        stage.run(3000);
+        for (node, kept) in [(standby, of_standby), (third, of_third)] {
+            let kept = kept.map(|(term, tick)| (region, term, tick));
+            stage.keeps.insert(node, kept.into_iter().collect());
+        }
+        stage.run(200);
+        stage.beating.remove(&owner);
+        assert_eq!(stage.run(600), [(0, Why::Dead, expected)]);
+    }
+}
+
 #[test]
 fn without_a_standby_the_owner_is_waited_for_until_its_lease_ends() {
     let mut stage = Stage::new(2, &[A]);
@@ -256,6 +303,42 @@ fn a_region_that_stays_behind_is_given_to_its_standby() {
     stage.ticks = [1000, 600, 0, 0];
     assert!(stage.run(4900).is_empty(), "a hiccup");
     assert_eq!(stage.run(200).first(), Some(&(1, Why::Slow, standby)));
+}
+
+/// Balance alone would give it back at once: the slow one has nothing to do now.
+#[test]
+fn who_was_too_slow_gets_no_region_for_a_while() {
+    let mut stage = Stage::new(4, &[A, B]);
+    stage.run(3000);
+    let slow = stage.assignment().seats[1].owner.expect("assigned");
+    let others = |stage: &Stage| {
+        let owners = stage.owners();
+        owners.iter().filter(|owner| **owner != Some(slow)).count()
+    };
+    assert_eq!(others(&stage), 2);
+    for region in 0..4 {
+        let its = stage.assignment().seats[region].owner == Some(slow);
+        stage.ticks[region] = if its { 600 } else { 1000 };
+    }
+    let verdicts = stage.run(6000);
+    assert_eq!(verdicts.len(), 2, "{verdicts:?}");
+    assert!(verdicts.iter().all(|(_, why, _)| *why == Why::Slow));
+    // Everyone keeps up now; it would be even again with two each.
+    stage.ticks = [1000; 4];
+    assert!(stage.run(50_000).is_empty(), "remembered");
+    assert_eq!(others(&stage), 4);
+    stage.run(20_000);
+    assert_eq!(others(&stage), 2, "forgiven");
+}
+
+/// A region that is too large for anybody is not carried to and fro.
+#[test]
+fn a_region_does_not_go_back_to_who_was_too_slow_for_it() {
+    let mut stage = Stage::new(2, &[A, B]);
+    stage.run(3000);
+    stage.ticks = [1000, 600, 0, 0];
+    assert_eq!(stage.run(6000).len(), 1);
+    assert!(stage.run(50_000).is_empty());
 }
 
 #[test]

@@ -6,12 +6,15 @@ use crate::clock::ClusterClock;
 use crate::membership::{LEASE, Membership};
 use crate::messages::{self, Heartbeat, Pulse};
 use crate::names::NodeId;
-use crate::schema::{self, ClusterView, Leader, WorldSpec};
+use crate::node::{Connection, Node};
+use crate::schema::{self, ClusterView, Leader, Role, WorldSpec};
 use crate::store::{LeaseId, Revision, Store, StoreError, Transaction, Unchanged, Write};
 use domain::SimTime;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 
 /// How often the planner thinks, if nothing happens.
 const THINK: Duration = Duration::from_millis(25);
@@ -38,8 +41,32 @@ struct Reign {
 }
 
 impl Coordinator {
+    /// Joins the cluster as a coordinator of this name and runs until `stop` becomes true.
+    pub async fn start(
+        connection: &Connection,
+        name: &str,
+        settings: PlannerSettings,
+        world: Option<WorldSpec>,
+        stop: watch::Receiver<bool>,
+    ) -> io::Result<JoinHandle<()>> {
+        let node = Node::join(connection, Role::Coordinator, name, None).await?;
+        Ok(tokio::spawn(Self::serve(node, settings, world, stop)))
+    }
+
+    /// Runs in a process that has joined until `stop` becomes true.
+    pub async fn serve(
+        node: Node,
+        settings: PlannerSettings,
+        world: Option<WorldSpec>,
+        stop: watch::Receiver<bool>,
+    ) {
+        let (clock, carrier) = (node.clock, node.carrier);
+        let coordinator = Self::new(node.id, clock, carrier, &node.switchboard, settings, world);
+        coordinator.run(node.membership, stop).await;
+    }
+
     /// Listens to heartbeats, and answers them, leading or not: everyone's clock follows whom it asks.
-    pub fn new(
+    fn new(
         node: NodeId,
         clock: Arc<ClusterClock>,
         carrier: Arc<dyn Carrier>,
@@ -85,7 +112,7 @@ impl Coordinator {
     }
 
     /// Leads whenever it can, until `stop` becomes true.
-    pub async fn run(mut self, membership: Membership, mut stop: watch::Receiver<bool>) {
+    async fn run(mut self, membership: Membership, mut stop: watch::Receiver<bool>) {
         let mut reign: Option<Reign> = None;
         let mut view = membership.view();
         let mut renewal = tokio::time::interval(RENEWAL);

@@ -243,11 +243,18 @@ impl Hub {
         }
         for (region, seat) in view.assignment.regions() {
             let known = world.terms.get(&region).copied();
-            if seat.owner.is_none() || known == Some(seat.term) {
+            let is_new = known != Some(seat.term);
+            if seat.owner.is_none() || !is_new && !world.has_given_us_up(now, region) {
                 continue;
             }
             let end = world.spec.place(region).endpoint();
             self.correspondent.expect(end, seat.term.0);
+            world.asked(now, region);
+            if !is_new {
+                tracing::warn!(%region, "silent; asking it again for everything");
+                self.counters.feeds_renewed.add_one();
+                self.correspondent.renew(end);
+            }
             let wanted = Subscription {
                 feed: true,
                 records: false,
@@ -265,7 +272,7 @@ impl Hub {
                     tracing::warn!(%region, %error, "cannot look closely");
                 }
             }
-            if known.is_some() {
+            if known.is_some() && is_new {
                 world.errands.handle_new_owner(now, region);
             }
         }

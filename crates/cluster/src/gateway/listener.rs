@@ -2,6 +2,8 @@
 
 use super::counters::Counters;
 use super::settings::ClientLimits;
+#[cfg(feature = "tls")]
+pub use super::tls::Doorkeeper;
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
 use rustc_hash::FxHashMap;
@@ -15,25 +17,29 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, Sleep};
 
-/// Accepts connections, as many as are allowed.
-pub struct Door {
-    listener: TcpListener,
+/// Nobody can be one in a program without TLS.
+#[cfg(not(feature = "tls"))]
+pub enum Doorkeeper {}
+
+/// As many places as are allowed, for connections of every kind.
+#[derive(Clone)]
+pub struct Seats {
     limits: ClientLimits,
     guests: Arc<Mutex<FxHashMap<IpAddr, usize>>>,
     counters: Arc<Counters>,
 }
 
-impl Door {
-    pub fn new(listener: TcpListener, limits: ClientLimits, counters: Arc<Counters>) -> Self {
+impl Seats {
+    pub fn new(limits: ClientLimits, counters: Arc<Counters>) -> Self {
         Self {
-            listener,
             limits,
             guests: Arc::default(),
             counters,
         }
     }
 
-    fn let_in(&self, stream: TcpStream, address: SocketAddr) -> Option<Guarded> {
+    /// A place for someone from there, given back when it is dropped; `None` if there is no room. Counts either.
+    pub fn take(&self, address: SocketAddr) -> Option<Place> {
         let mut guests = lock(&self.guests);
         let all: usize = guests.values().sum();
         let from_there = guests.entry(address.ip()).or_default();
@@ -46,16 +52,50 @@ impl Door {
         }
         *from_there += 1;
         self.counters.connections.add_one();
+        let guests = Arc::clone(&self.guests);
+        Some(Place { address, guests })
+    }
+
+    /// Is every second place taken?
+    #[cfg(feature = "tls")]
+    pub fn are_crowded(&self) -> bool {
+        lock(&self.guests).values().sum::<usize>() * 2 >= self.limits.connections
+    }
+}
+
+/// Accepts connections, as many as are allowed.
+pub struct Door {
+    listener: TcpListener,
+    seats: Seats,
+    keeper: Option<Doorkeeper>,
+}
+
+impl Door {
+    pub fn new(listener: TcpListener, seats: Seats, keeper: Option<Doorkeeper>) -> Self {
+        Self {
+            listener,
+            seats,
+            keeper,
+        }
+    }
+
+    fn let_in(&self, stream: TcpStream, address: SocketAddr) -> Option<Guarded> {
+        let place = self.seats.take(address)?;
         // Small messages must not wait for more to come.
         let _ = stream.set_nodelay(true);
+        let stream = match &self.keeper {
+            None => Wire::Plain(stream),
+            #[cfg(feature = "tls")]
+            Some(keeper) => Wire::Secured(keeper.greet(stream, Arc::clone(&self.seats.counters))),
+            #[cfg(not(feature = "tls"))]
+            Some(keeper) => match *keeper {},
+        };
+        let hello = self.seats.limits.hello;
         Some(Guarded {
             stream,
-            place: Place {
-                address,
-                guests: Arc::clone(&self.guests),
-            },
+            place,
             established: Arc::default(),
-            deadline: Box::pin(tokio::time::sleep_until(Instant::now() + self.limits.hello)),
+            deadline: Box::pin(tokio::time::sleep_until(Instant::now() + hello)),
         })
     }
 }
@@ -88,7 +128,7 @@ impl Listener for Door {
 }
 
 /// A place at the table, given back when the connection ends.
-struct Place {
+pub struct Place {
     address: SocketAddr,
     guests: Arc<Mutex<FxHashMap<IpAddr, usize>>>,
 }
@@ -109,9 +149,27 @@ fn lock(guests: &Mutex<FxHashMap<IpAddr, usize>>) -> MutexGuard<'_, FxHashMap<Ip
     guests.lock().unwrap_or_else(|poison| poison.into_inner())
 }
 
+/// Bytes of a connection.
+enum Wire {
+    Plain(TcpStream),
+    #[cfg(feature = "tls")]
+    Secured(super::tls::Secured),
+}
+
+/// The same call for either.
+macro_rules! either {
+    ($wire:expr, $stream:ident => $call:expr) => {
+        match $wire {
+            Wire::Plain($stream) => $call,
+            #[cfg(feature = "tls")]
+            Wire::Secured($stream) => $call,
+        }
+    };
+}
+
 /// A connection that ends by itself unless it becomes a session in time.
 pub struct Guarded {
-    stream: TcpStream,
+    stream: Wire,
     place: Place,
     established: Arc<AtomicBool>,
     deadline: Pin<Box<Sleep>>,
@@ -126,6 +184,15 @@ pub struct Peer {
 }
 
 impl Peer {
+    /// Someone whose connection does not come through the door.
+    #[cfg(feature = "tls")]
+    pub fn at(address: SocketAddr) -> Self {
+        Self {
+            address,
+            established: Arc::default(),
+        }
+    }
+
     /// It is a session now: it may stay.
     pub fn establish(&self) {
         self.established.store(true, Relaxed);
@@ -151,7 +218,7 @@ impl AsyncRead for Guarded {
         if !self.established.load(Relaxed) && self.deadline.as_mut().poll(context).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        either!(&mut self.stream, stream => Pin::new(stream).poll_read(context, buffer))
     }
 }
 
@@ -161,15 +228,15 @@ impl AsyncWrite for Guarded {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        either!(&mut self.stream, stream => Pin::new(stream).poll_write(context, bytes))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        either!(&mut self.stream, stream => Pin::new(stream).poll_flush(context))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        either!(&mut self.stream, stream => Pin::new(stream).poll_shutdown(context))
     }
 
     fn poll_write_vectored(
@@ -177,10 +244,10 @@ impl AsyncWrite for Guarded {
         context: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+        either!(&mut self.stream, stream => Pin::new(stream).poll_write_vectored(context, bytes))
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        either!(&self.stream, stream => stream.is_write_vectored())
     }
 }

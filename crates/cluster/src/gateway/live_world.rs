@@ -30,6 +30,8 @@ const DELAY_FRAMES: u64 = 1;
 const LONGEST_GUESS_TICKS: f64 = 6.0;
 /// A region that was silent for so long is not waited for.
 const LONGEST_SILENCE: SimTime = SimTime(500_000_000);
+/// A region that was silent for so long, while its owner is the one we asked, has given us up, or never heard us.
+const GIVEN_UP: SimTime = SimTime(1_000_000_000);
 /// Over a WebSocket packets may be as long as they like.
 const PACKET_BYTES: usize = 60_000;
 
@@ -53,6 +55,8 @@ pub struct LiveWorld {
     exporter: Exporter,
     feed_ticks: u64,
     heard: BTreeMap<RegionId, (Tick, SimTime)>,
+    /// When each region was last asked to tell us everything.
+    asked: BTreeMap<RegionId, SimTime>,
     frame: Option<u64>,
     /// Since when a newer frame is known.
     awaited: Option<(u64, SimTime)>,
@@ -92,6 +96,7 @@ impl LiveWorld {
             exporter: Exporter::new(stream),
             feed_ticks,
             heard: BTreeMap::new(),
+            asked: BTreeMap::new(),
             frame: None,
             awaited: None,
             contacts: Vec::new(),
@@ -113,6 +118,27 @@ impl LiveWorld {
     /// The world's physics step.
     pub fn step(&self) -> TickLength {
         self.spec.boundary.step
+    }
+
+    /// A region was asked to tell us everything.
+    pub fn asked(&mut self, now: SimTime, region: RegionId) {
+        self.asked.insert(region, now);
+    }
+
+    /// Has a region that should tell us everything fallen silent?
+    pub fn has_given_us_up(&self, now: SimTime, region: RegionId) -> bool {
+        let heard = self.heard.get(&region);
+        let is_over = |tick: &Tick| {
+            self.spec
+                .last_tick
+                .is_some_and(|last| tick.0 + self.feed_ticks > last)
+        };
+        if self.frame.is_none() || heard.is_some_and(|(tick, _)| is_over(tick)) {
+            return false;
+        }
+        let asked = self.asked.get(&region).copied();
+        let last = asked.max(heard.map(|(_, at)| *at));
+        last.is_some_and(|last| now.since(last) >= GIVEN_UP)
     }
 
     /// A region says what has changed there.

@@ -17,6 +17,7 @@ mod forms;
 mod guests;
 mod hub;
 mod injections;
+mod link;
 mod listener;
 mod live_world;
 mod orders;
@@ -27,16 +28,20 @@ mod roles;
 mod session;
 mod settings;
 mod sights;
+#[cfg(feature = "tls")]
+mod tls;
 mod viewpoint;
+#[cfg(feature = "tls")]
+mod webtransport;
 mod world_change;
 
-pub use counters::{Count, Counters};
+pub use counters::{Count, Counters, Kind};
 pub use demo::DemoControls;
 pub use recorder::{RecordedFrame, Recorder, RecorderSettings};
 pub use replay::{ReplayError, ReplayServer};
 pub use replicas::{LONGEST_JOURNEY, News, Replica, Replicas};
 pub use roles::{ClientRole, Guest, Tokens, TokensError};
-pub use settings::{ClientLimits, GatewaySettings};
+pub use settings::{ClientLimits, GatewaySettings, TlsFiles};
 pub use world_change::{WorldChange, WorldChangeError, change_world};
 
 use crate::carrier::Datagram;
@@ -52,8 +57,10 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use client_protocol::{MAX_CLIENT_MESSAGE, SUBPROTOCOL};
+use futures_util::StreamExt;
 use hub::Hub;
-use listener::{Door, Peer};
+use link::{Incoming, Outgoing};
+use listener::{Door, Doorkeeper, Peer, Seats};
 use session::Lobby;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -82,6 +89,9 @@ pub enum GatewayError {
     /// Nobody could be told from anybody.
     #[error(transparent)]
     Tokens(#[from] TokensError),
+    /// The certificate cannot be used, or the program cannot use any.
+    #[error("{0}")]
+    Tls(String),
 }
 
 /// A gateway that listens; it answers once it runs.
@@ -91,6 +101,9 @@ pub struct Gateway {
     listener: TcpListener,
     address: SocketAddr,
     counters: Arc<Counters>,
+    keeper: Option<Doorkeeper>,
+    #[cfg(feature = "tls")]
+    hall: Option<webtransport::Hall>,
     demo: Option<Arc<dyn DemoControls>>,
 }
 
@@ -102,6 +115,15 @@ impl Gateway {
         let failed = |error| GatewayError::Listen(bind, error);
         let listener = listen(bind).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
+        let keeper = doorkeeper(&settings)?;
+        #[cfg(feature = "tls")]
+        let hall = match settings.tls.as_ref().filter(|_| settings.webtransport) {
+            Some(files) => Some(
+                webtransport::Hall::open(files, address)
+                    .map_err(|error| GatewayError::Tls(error.to_string()))?,
+            ),
+            None => None,
+        };
         if !tokens.are_needed() {
             tracing::warn!(%address, "no tokens: everyone on this machine may do everything");
         }
@@ -111,6 +133,9 @@ impl Gateway {
             listener,
             address,
             counters: Arc::default(),
+            keeper,
+            #[cfg(feature = "tls")]
+            hall,
             demo: None,
         })
     }
@@ -128,7 +153,11 @@ impl Gateway {
 
     /// Where people find it.
     pub fn url(&self) -> String {
-        format!("http://{}/", self.address)
+        let scheme = match self.keeper {
+            Some(_) => "https",
+            None => "http",
+        };
+        format!("{scheme}://{}/", self.address)
     }
 
     /// What it counts, from now on.
@@ -166,6 +195,7 @@ impl Gateway {
                         sent: node.clock.local(),
                         generation: Generation::default(),
                         regions: Vec::new(),
+                        keeps: Vec::new(),
                         clock_bound: node.clock.bound(),
                     };
                     let bytes = messages::encode(&heartbeat);
@@ -183,7 +213,13 @@ impl Gateway {
             requests,
             sessions: AtomicU64::new(0),
         });
-        let door = Door::new(self.listener, self.settings.limits, self.counters);
+        let seats = Seats::new(self.settings.limits, self.counters);
+        #[cfg(feature = "tls")]
+        if let Some(hall) = self.hall {
+            let (lobby, stop) = (Arc::clone(&lobby), stop.clone());
+            tokio::spawn(hall.serve(lobby, seats.clone(), stop));
+        }
+        let door = Door::new(self.listener, seats, self.keeper);
         let router = Router::new()
             .route("/ws", any(enter))
             .route("/healthz", get(health))
@@ -268,28 +304,57 @@ async fn enter(
         let text = format!("this gateway speaks {SUBPROTOCOL}\n");
         return (StatusCode::BAD_REQUEST, text).into_response();
     }
-    upgrade.on_upgrade(move |socket| session::serve(lobby, peer, socket))
+    upgrade.on_upgrade(move |socket| {
+        let (sender, receiver) = socket.split();
+        let (sender, receiver) = (Outgoing::WebSocket(sender), Incoming::WebSocket(receiver));
+        session::serve(lobby, peer, sender, receiver)
+    })
 }
 
-/// Browsers say which page wants to connect. Only pages that we serve ourselves may, and those that are allowed.
 fn may_enter(headers: &HeaderMap, lobby: &Lobby) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text(header::HOST).unwrap_or_default();
     if headers.get_all(header::HOST).iter().count() > 1 {
         return false;
     }
-    // Without tokens everyone here may do everything; a name that someone else made point to us is not "here".
-    if !lobby.tokens.are_needed() && !is_this_machine(host) {
-        return false;
+    let origin = headers.get(header::ORIGIN);
+    lobby.may_enter(
+        host,
+        origin.map(|origin| origin.to_str().unwrap_or_default()),
+    )
+}
+
+impl Lobby {
+    /// Browsers say which page wants to connect. Only pages that we serve ourselves may, and those that are allowed.
+    fn may_enter(&self, host: &str, origin: Option<&str>) -> bool {
+        // Without tokens everyone here may do everything; a name that someone else made point to us is not "here".
+        if !self.tokens.are_needed() && !is_this_machine(host) {
+            return false;
+        }
+        let Some(origin) = origin else {
+            return true;
+        };
+        let served_by_us = origin
+            .split_once("://")
+            .is_some_and(|(_, rest)| rest == host);
+        served_by_us || self.settings.origins.iter().any(|known| known == origin)
     }
-    let Some(origin) = headers.get(header::ORIGIN) else {
-        return true;
-    };
-    let origin = origin.to_str().unwrap_or_default();
-    let served_by_us = origin
-        .split_once("://")
-        .is_some_and(|(_, rest)| rest == host);
-    served_by_us || lobby.settings.origins.iter().any(|known| known == origin)
+}
+
+#[cfg(feature = "tls")]
+fn doorkeeper(settings: &GatewaySettings) -> Result<Option<Doorkeeper>, GatewayError> {
+    let keeper = settings.tls.as_ref().map(Doorkeeper::new).transpose();
+    keeper.map_err(|error| GatewayError::Tls(error.to_string()))
+}
+
+#[cfg(not(feature = "tls"))]
+fn doorkeeper(settings: &GatewaySettings) -> Result<Option<Doorkeeper>, GatewayError> {
+    match settings.tls {
+        None => Ok(None),
+        Some(_) => Err(GatewayError::Tls(
+            "this program was built without TLS: build it with --features distributed".to_owned(),
+        )),
+    }
 }
 
 fn is_this_machine(host: &str) -> bool {

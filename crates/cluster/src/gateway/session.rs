@@ -3,15 +3,14 @@
 use super::counters::Counters;
 use super::guests::{Out, Outbox};
 use super::hub::Request;
+use super::link::{Incoming, Outgoing};
 use super::listener::Peer;
 use super::roles::Tokens;
 use super::settings::{ClientLimits, GatewaySettings};
 use crate::clock::ClusterClock;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use axum::extract::ws::{CloseFrame, Message, close_code};
 use client_protocol::{Goodbye, Hello, ToClient, ToGateway, VERSION};
 use domain::SimTime;
-use futures_util::stream::{SplitSink, SplitStream};
-use futures_util::{SinkExt, StreamExt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tokio::sync::mpsc;
@@ -29,11 +28,9 @@ pub struct Lobby {
 
 /// Why a connection ends, if it is the client's fault.
 type Fault = (Goodbye, &'static str);
-type Sender = SplitSink<WebSocket, Message>;
 
 /// Serves a client until it goes or must go.
-pub async fn serve(lobby: Arc<Lobby>, peer: Peer, socket: WebSocket) {
-    let (mut sender, mut receiver) = socket.split();
+pub async fn serve(lobby: Arc<Lobby>, peer: Peer, mut sender: Outgoing, mut receiver: Incoming) {
     let (hello, guest) = match greet(&lobby, &mut receiver).await {
         Ok(welcome) => welcome,
         Err(Some(fault)) => return part(&mut sender, fault.0, fault.1).await,
@@ -84,7 +81,7 @@ pub async fn serve(lobby: Arc<Lobby>, peer: Peer, socket: WebSocket) {
 /// The first message decides.
 async fn greet(
     lobby: &Lobby,
-    receiver: &mut SplitStream<WebSocket>,
+    receiver: &mut Incoming,
 ) -> Result<(Hello, super::roles::Guest), Option<Fault>> {
     let counters = &lobby.counters;
     let Ok(first) = timeout(lobby.settings.limits.hello, receiver.next()).await else {
@@ -136,7 +133,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// Until the client goes (`None`) or must go.
-    async fn run(&mut self, receiver: &mut SplitStream<WebSocket>) -> Option<Fault> {
+    async fn run(&mut self, receiver: &mut Incoming) -> Option<Fault> {
         let counters = &self.lobby.counters;
         let limits = &self.lobby.settings.limits;
         loop {
@@ -154,6 +151,7 @@ impl Reader<'_> {
             counters.messages.add_one();
             let now = self.lobby.clock.local();
             let length = message_len(&message);
+            counters.bytes_from_clients.add(length as u64);
             if !self.messages.take(now, 1.0) || !self.bytes.take(now, length as f64) {
                 counters.refused_floods.add_one();
                 return Some((Goodbye::Flooding, "too many messages"));
@@ -267,7 +265,7 @@ impl Bucket {
     }
 }
 
-async fn write(mut sender: Sender, mut queue: mpsc::Receiver<Out>, limits: ClientLimits) {
+async fn write(mut sender: Outgoing, mut queue: mpsc::Receiver<Out>, limits: ClientLimits) {
     while let Some(out) = queue.recv().await {
         let bytes = match out {
             Out::Message(bytes) => bytes,
@@ -282,7 +280,7 @@ async fn write(mut sender: Sender, mut queue: mpsc::Receiver<Out>, limits: Clien
     let _ = timeout(limits.patience, sender.close()).await;
 }
 
-async fn part(sender: &mut Sender, reason: Goodbye, text: &str) {
+async fn part(sender: &mut Outgoing, reason: Goodbye, text: &str) {
     let goodbye = ToClient::Goodbye {
         reason,
         text: text.to_owned(),

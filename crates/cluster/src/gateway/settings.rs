@@ -17,6 +17,10 @@ pub struct GatewaySettings {
     pub open_play: bool,
     /// Pages on these hosts may connect, besides those that the gateway itself serves: `https://example.org`.
     pub origins: Vec<String>,
+    /// A certificate: clients connect with TLS. `None`: without.
+    pub tls: Option<TlsFiles>,
+    /// Where there is a certificate, WebTransport is offered too, at the same port number over UDP (default yes).
+    pub webtransport: bool,
     /// The ticks between two feeds of a region, as the servers have it (default 2).
     pub feed_ticks: u64,
     /// The world is cut into so many cells along each side (default 5). More: areas of interest fit better; fewer: less overhead.
@@ -34,11 +38,22 @@ impl GatewaySettings {
             tokens: None,
             open_play: false,
             origins: Vec::new(),
+            tls: None,
+            webtransport: true,
             feed_ticks: 2,
             cells: 5,
             limits: ClientLimits::default(),
         }
     }
+}
+
+/// A certificate, both files PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate, and those of whoever signed it, up to but without the root.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
 }
 
 /// What a client may at most do.

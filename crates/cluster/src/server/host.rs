@@ -13,6 +13,7 @@ use super::feed::FeedBuilder;
 use super::gauges::SharedGauges;
 use super::insight::InsightBuilder;
 use super::questions;
+use super::standby::{KeptSnapshot, Standby};
 use super::timetable::Timetable;
 use crate::carrier::{Carrier, Datagram, Switchboard};
 use crate::clock::ClusterClock;
@@ -73,6 +74,8 @@ pub struct Shared {
     pub carrier: Arc<dyn Carrier>,
     /// Who gets what comes from it.
     pub switchboard: Switchboard,
+    /// Snapshots that this server keeps.
+    pub standby: Arc<Standby>,
     /// How regions are run.
     pub settings: HostSettings,
     /// Asks for [`Input::Confirmed`].
@@ -114,6 +117,10 @@ impl HostHandle {
 pub const FEEDS_PER_INSIGHT: u64 = 3;
 /// Longest time between two frames, as a share of the frame tolerance.
 const FRAMES_PER_TOLERANCE: u32 = 3;
+/// So many ticks a region may be ahead of someone who judges every tick.
+const LONGEST_LEAD: u64 = 240;
+/// A judge that says nothing for so long is not waited for.
+const LONGEST_PATIENCE: SimTime = SimTime(10_000_000_000);
 /// In doubt for so long, it goes on: nobody listens to it anyway if it was replaced.
 const LONGEST_DOUBT: SimTime = SimTime(1_500_000_000);
 
@@ -127,6 +134,8 @@ struct Host {
     post: PostOffice,
     mail: Vec<Mail>,
     subscribers: BTreeMap<EndpointId, Subscription>,
+    /// Who judges every tick: how far they are, and when they said so.
+    judges: BTreeMap<EndpointId, (Tick, SimTime)>,
     /// Processes that were registered when we last looked.
     met: BTreeSet<NodeId>,
     feed: FeedBuilder,
@@ -147,15 +156,31 @@ struct Host {
     cpu: Duration,
 }
 
-/// Starts a region's thread. The region is furnished, or restored from a snapshot.
+/// What a region's thread begins with.
+pub struct Beginning {
+    /// In which term.
+    pub term: Term,
+    /// The region, furnished or restored from a snapshot.
+    pub region: Region,
+    /// What its users will want.
+    pub timetable: Timetable,
+    /// Who was told what happens by its last owner.
+    pub subscribers: Vec<(NodeId, Subscription)>,
+}
+
+/// Starts a region's thread.
 pub fn start(
     shared: Shared,
     world: Arc<WorldSpec>,
-    term: Term,
-    region: Region,
-    timetable: Timetable,
+    beginning: Beginning,
     view: Arc<ClusterView>,
 ) -> std::io::Result<HostHandle> {
+    let Beginning {
+        term,
+        region,
+        timetable,
+        subscribers,
+    } = beginning;
     let place = world.place(region.id());
     let (inputs, receiver) = mpsc::channel();
     let gauges = Arc::new(SharedGauges::default());
@@ -176,6 +201,7 @@ pub fn start(
         post,
         mail: Vec::new(),
         subscribers: BTreeMap::new(),
+        judges: BTreeMap::new(),
         met: BTreeSet::new(),
         feed: FeedBuilder::default(),
         inspectors: BTreeMap::new(),
@@ -194,6 +220,12 @@ pub fn start(
     }
     host.handle_view(&view);
     host.report();
+    for (node, wanted) in subscribers {
+        // Who has gone meanwhile would be talked to in vain.
+        if view.nodes.contains_key(&node) {
+            host.subscribe(node.endpoint(), wanted);
+        }
+    }
     let thread = std::thread::Builder::new()
         .name(format!("region {}", place.region.0))
         .spawn(move || host.run(&receiver))?;
@@ -277,7 +309,14 @@ impl Host {
     }
 
     fn may_step(&self) -> bool {
-        !self.given_away && !self.is_over()
+        !self.given_away && !self.is_over() && !self.is_too_far_ahead()
+    }
+
+    fn is_too_far_ahead(&self) -> bool {
+        let now = self.shared.clock.local();
+        self.judges.values().any(|(seen, at)| {
+            self.region.tick().0 >= seen.0 + LONGEST_LEAD && now.since(*at) < LONGEST_PATIENCE
+        })
     }
 
     /// Is this the end of time?
@@ -354,6 +393,7 @@ impl Host {
 
     fn forget(&mut self, end: EndpointId) {
         self.subscribers.remove(&end);
+        self.judges.remove(&end);
         self.post.forget(end);
         if self.inspectors.remove(&end).is_some() {
             self.want_insight();
@@ -414,12 +454,10 @@ impl Host {
     fn hear_process(&mut self, from: EndpointId, bytes: &[u8]) {
         match messages::decode::<ToRegion>(bytes) {
             Ok(ToRegion::Kept { tick }) => self.handle_kept(from, tick),
-            Ok(ToRegion::Subscribe(subscription)) => {
-                self.subscribers.insert(from, subscription);
-                if subscription.feed {
-                    let whole = FeedBuilder::whole(&self.region, self.kept);
-                    self.send(from, &FromRegion::Feed(Box::new(whole)));
-                }
+            Ok(ToRegion::Subscribe(wanted)) => self.subscribe(from, wanted),
+            Ok(ToRegion::Seen { tick }) => {
+                let now = self.shared.clock.local();
+                self.judges.insert(from, (tick, now));
             }
             Ok(ToRegion::Ask { id, question }) => {
                 let mut answer = questions::answer(&mut self.region, &mut self.feed, question);
@@ -437,6 +475,14 @@ impl Host {
                 self.want_insight();
             }
             Err(error) => self.fail(&error.to_string()),
+        }
+    }
+
+    fn subscribe(&mut self, who: EndpointId, wanted: Subscription) {
+        self.subscribers.insert(who, wanted);
+        if wanted.feed {
+            let whole = FeedBuilder::whole(&self.region, self.kept);
+            self.send(who, &FromRegion::Feed(Box::new(whole)));
         }
     }
 
@@ -615,14 +661,34 @@ impl Host {
         self.given_away = self.moving;
         let bytes = snapshot.to_bytes();
         self.gauges.lock().snapshot_bytes = bytes.len() as u64;
-        let message = FromRegion::Snapshot {
+        let kept = KeptSnapshot {
+            term: self.term,
             tick: snapshot.tick,
             last: self.given_away,
             spawned_before: self.timetable.spawned_before(),
+            subscribers: self.known_subscribers(),
             bytes,
+        };
+        if self.given_away {
+            // Its new owner may die before anyone has a snapshot of it.
+            self.shared.standby.keep(self.place, kept.clone());
+        }
+        let message = FromRegion::Snapshot {
+            tick: kept.tick,
+            last: kept.last,
+            spawned_before: kept.spawned_before,
+            subscribers: kept.subscribers,
+            bytes: kept.bytes,
         };
         self.unkept = Some(snapshot.tick);
         self.send(standby.endpoint(), &message);
+    }
+
+    fn known_subscribers(&self) -> Vec<(NodeId, Subscription)> {
+        let subscribers = self.subscribers.iter();
+        subscribers
+            .filter_map(|(end, wanted)| Some((NodeId::of_endpoint(*end)?, *wanted)))
+            .collect()
     }
 
     /// What the region has gathered for its neighbours.
@@ -667,7 +733,7 @@ impl Host {
             .collect();
         for end in to {
             if let Err(full) = self.post.send(local, end, bytes.clone()) {
-                // It cannot follow; it must begin anew.
+                // It cannot follow. When it listens again it finds us silent, and begins anew.
                 self.fail(&full.to_string());
                 self.forget(end);
             }
@@ -690,6 +756,7 @@ impl Host {
         gauges.state = Some(state);
         gauges.tick = self.region.tick();
         gauges.bodies = self.region.world().len() as u32;
+        gauges.auras = boundary.remote_aura_count() as u32;
         gauges.exceeded = [exceeded.speed, exceeded.latency, exceeded.frame];
     }
 }

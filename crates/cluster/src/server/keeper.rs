@@ -6,8 +6,9 @@ use crate::clock::ClusterClock;
 use crate::messages::{self, FromRegion, Heartbeat, Pulse, RegionPulse, ToRegion};
 use crate::names::{Generation, NodeId, Place, Term};
 use crate::post_office::{Mail, PostOffice};
-use crate::schema::ClusterView;
+use crate::schema::{ClusterView, Seat};
 use domain::SimTime;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -56,6 +57,8 @@ pub fn start(
         pulses,
         post,
         leader: None,
+        generation: Generation::default(),
+        wanted: BTreeSet::new(),
         mail: Vec::new(),
     };
     std::thread::Builder::new()
@@ -72,6 +75,9 @@ struct Keeper {
     pulses: Pulses,
     post: PostOffice,
     leader: Option<NodeId>,
+    generation: Generation,
+    /// The seats that are ours, as owner or standby.
+    wanted: BTreeSet<Place>,
     mail: Vec<Mail>,
 }
 
@@ -102,6 +108,7 @@ impl Keeper {
             self.read_mail(now);
             if now >= next_beat {
                 next_beat = now + BEAT;
+                self.standby.retain(|place| self.wanted.contains(&place));
                 self.beat(now);
             }
             self.post.flush(now);
@@ -115,13 +122,14 @@ impl Keeper {
             let place = Place { generation, region };
             self.post.expect(place.endpoint(), seat.term.0);
         }
+        self.generation = generation;
         let node = self.node;
-        self.standby.retain(|place| {
-            let seat = view.assignment.seat(place.region);
-            // Ours too, as long as the region's thread has not begun with it.
-            place.generation == generation
-                && seat.is_some_and(|seat| seat.standby == Some(node) || seat.owner == Some(node))
-        });
+        // Ours too, as long as the region's thread has not begun with it.
+        let ours = |seat: &Seat| seat.standby == Some(node) || seat.owner == Some(node);
+        let seats = view.assignment.regions().filter(|(_, seat)| ours(seat));
+        self.wanted = seats
+            .map(|(region, _)| Place { generation, region })
+            .collect();
     }
 
     fn read_mail(&mut self, now: SimTime) {
@@ -137,6 +145,7 @@ impl Keeper {
                     tick,
                     last,
                     spawned_before,
+                    subscribers,
                     bytes,
                 }) => {
                     let term = Term(self.post.incarnation_of(from).unwrap_or(0));
@@ -145,6 +154,7 @@ impl Keeper {
                         tick,
                         last,
                         spawned_before,
+                        subscribers,
                         bytes,
                     };
                     if self.standby.keep(place, snapshot) {
@@ -165,11 +175,19 @@ impl Keeper {
             return;
         };
         let (generation, regions) = (self.pulses)();
+        // A server without regions of its own keeps snapshots of the world that there is.
+        let generation = generation.max(self.generation);
+        let kept = self.standby.kept().into_iter();
+        let keeps = kept
+            .filter(|(place, ..)| place.generation == generation)
+            .map(|(place, term, tick)| (place.region, term, tick))
+            .collect();
         let heartbeat = Heartbeat {
             node: self.node,
             sent: now,
             generation,
             regions,
+            keeps,
             clock_bound: self.clock.bound(),
         };
         let bytes = messages::encode(&heartbeat);

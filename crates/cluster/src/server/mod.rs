@@ -109,6 +109,7 @@ impl Server {
             clock,
             carrier,
             switchboard,
+            standby: Arc::clone(&standby),
             settings,
             doubt,
         };
@@ -265,13 +266,16 @@ impl Server {
             .staging
             .config(place.region, Some(world.snapshot_ticks));
         let mut timetable = Timetable::new(&stage.scene, world.seed, &world.map, place.region);
+        let mut subscribers = Vec::new();
         let region = match kept {
             Some(kept) => {
+                subscribers = kept.subscribers;
                 timetable.begin_at(kept.tick, kept.spawned_before);
                 let snapshot = RegionSnapshot::from_bytes(&kept.bytes)
                     .map_err(|error| StartError::Snapshot(error.to_string()))?;
                 tracing::info!(%place, term = term.0, tick = %kept.tick, last = kept.last, bodies = snapshot.bodies.bodies.len(), "taking over");
-                if kept.last {
+                let seat = view.assignment.seat(place.region);
+                if kept.last && seat.is_some_and(|seat| seat.handed) {
                     Region::resume(config, snapshot)?
                 } else {
                     Region::restore(config, snapshot)?
@@ -291,14 +295,13 @@ impl Server {
                 region
             }
         };
-        let host = host::start(
-            self.shared.clone(),
-            world,
+        let beginning = host::Beginning {
             term,
             region,
             timetable,
-            Arc::clone(view),
-        )?;
+            subscribers,
+        };
+        let host = host::start(self.shared.clone(), world, beginning, Arc::clone(view))?;
         Ok(Some(host))
     }
 

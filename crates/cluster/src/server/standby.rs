@@ -1,9 +1,11 @@
 //! Snapshots of other servers' regions, kept in memory in case their servers die.
 
-use crate::names::{Place, Term};
+use crate::messages::Subscription;
+use crate::names::{NodeId, Place, Term};
 use domain::Tick;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 /// The latest snapshot of a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub struct KeptSnapshot {
     pub last: bool,
     /// All of the scene's spawns due before this tick are done.
     pub spawned_before: Tick,
+    /// Who was told what happens.
+    pub subscribers: Vec<(NodeId, Subscription)>,
     /// A region's snapshot.
     pub bytes: Vec<u8>,
 }
@@ -25,7 +29,12 @@ struct Shelf {
     snapshots: BTreeMap<Place, KeptSnapshot>,
     /// Owners of earlier terms are no longer listened to.
     floors: BTreeMap<Place, Term>,
+    /// Since when a snapshot is not wanted any more.
+    unwanted: BTreeMap<Place, Instant>,
 }
+
+/// Snapshots that are not wanted any more are kept for so long: whoever should have a newer one may die before it has.
+const AFTERLIFE: Duration = Duration::from_secs(5);
 
 /// All snapshots that this server keeps for others.
 #[derive(Default)]
@@ -58,10 +67,35 @@ impl Standby {
         shelf.snapshots.remove(&place)
     }
 
-    /// Forgets what is no longer wanted.
+    /// What is kept: of which region, of an owner of which term, after which tick.
+    pub fn kept(&self) -> Vec<(Place, Term, Tick)> {
+        let shelf = self.lock();
+        let snapshots = shelf.snapshots.iter();
+        snapshots
+            .map(|(place, snapshot)| (*place, snapshot.term, snapshot.tick))
+            .collect()
+    }
+
+    /// Forgets what has not been wanted for some time.
     pub fn retain(&self, wanted: impl Fn(Place) -> bool) {
         let mut shelf = self.lock();
-        shelf.snapshots.retain(|place, _| wanted(*place));
+        let Shelf {
+            snapshots,
+            unwanted,
+            ..
+        } = &mut *shelf;
+        snapshots.retain(|place, _| {
+            if wanted(*place) {
+                unwanted.remove(place);
+                return true;
+            }
+            unwanted
+                .entry(*place)
+                .or_insert_with(Instant::now)
+                .elapsed()
+                < AFTERLIFE
+        });
+        unwanted.retain(|place, _| snapshots.contains_key(place));
         let generation = shelf.floors.keys().map(|place| place.generation).max();
         shelf
             .floors
@@ -102,6 +136,7 @@ mod tests {
             tick: Tick(tick),
             last: false,
             spawned_before: Tick(tick),
+            subscribers: Vec::new(),
             bytes: vec![1],
         }
     }

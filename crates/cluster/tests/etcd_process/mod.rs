@@ -39,7 +39,7 @@ impl EtcdProcess {
             return None;
         }
         let how = How {
-            directory: tempfile::tempdir().expect("a temporary directory"),
+            directory: directory(),
             client_port: free_port(),
             peer_port: free_port(),
             tls,
@@ -147,6 +147,12 @@ impl How {
             _ => panic!("etcd cannot be started: {error}"),
         })
     }
+}
+
+/// In memory where possible: etcd waits for the disk at every write, and what is tested is not how busy that is.
+fn directory() -> tempfile::TempDir {
+    let in_memory = tempfile::tempdir_in("/dev/shm");
+    in_memory.unwrap_or_else(|_| tempfile::tempdir().expect("a temporary directory"))
 }
 
 fn free_port() -> u16 {

@@ -69,19 +69,10 @@ impl Cluster {
     }
 
     pub async fn coordinator(&self, world: WorldSpec) {
-        let node = Node::join(&self.connection, Role::Coordinator, "c", None)
+        let (settings, stop) = (PlannerSettings::default(), self.stop.subscribe());
+        Coordinator::start(&self.connection, "c", settings, Some(world), stop)
             .await
             .expect("joins");
-        let settings = PlannerSettings::default();
-        let coordinator = Coordinator::new(
-            node.id,
-            node.clock,
-            node.carrier,
-            &node.switchboard,
-            settings,
-            Some(world),
-        );
-        tokio::spawn(coordinator.run(node.membership, self.stop.subscribe()));
     }
 
     pub async fn server(&self, name: &str) -> Running {

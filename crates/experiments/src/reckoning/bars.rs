@@ -1,27 +1,31 @@
-//! Bars in groups: a group per policy, a bar per receiver.
+//! Bars in groups: a group per policy, a bar per receiver; or a group per network, a bar per protocol, with its standard deviation.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
 const SIZE: (u32, u32) = (900, 420);
-const LEGEND_WIDTH: u32 = 120;
+const LEGEND_WIDTH: u32 = 170;
 
 /// One colour per receiver.
-const COLOURS: [RGBColor; 4] = [
+const COLOURS: [RGBColor; 6] = [
     RGBColor(200, 80, 20),
     RGBColor(230, 170, 60),
     RGBColor(20, 90, 170),
     RGBColor(90, 140, 60),
+    RGBColor(150, 60, 150),
+    RGBColor(110, 110, 110),
 ];
 
 /// Bars before they are drawn.
-pub(super) struct Bars {
+pub(crate) struct Bars {
     pub title: String,
     pub y_label: String,
     /// What the colours mean.
     pub series: Vec<String>,
     /// Name and one value per series.
     pub groups: Vec<(String, Vec<f64>)>,
+    /// A line from value less to value plus this, per group and series; empty: none.
+    pub spreads: Vec<Vec<f64>>,
 }
 
 type Drawn<DB> = Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
@@ -41,8 +45,12 @@ impl Bars {
     fn draw<DB: DrawingBackend>(&self, root: &DrawingArea<DB, Shift>) -> Drawn<DB> {
         root.fill(&WHITE)?;
         let (field, margin) = root.split_horizontally(SIZE.0 - LEGEND_WIDTH);
-        let values = self.groups.iter().flat_map(|group| &group.1);
-        let top = values.copied().fold(0.0, f64::max).max(1e-9);
+        let values = self.groups.iter().enumerate();
+        let values = values.flat_map(|(index, group)| {
+            let bars = group.1.iter().enumerate();
+            bars.map(move |(bar, value)| value + self.spread(index, bar))
+        });
+        let top = values.fold(0.0, f64::max).max(1e-9);
         let name = |x: &f64| {
             let group = self.groups.get(x.round() as usize);
             group.map_or(String::new(), |group| group.0.clone())
@@ -71,6 +79,15 @@ impl Bars {
                 let corners = [(left, 0.0), (left + 0.92 * width, *value)];
                 let colour = COLOURS[bar % COLOURS.len()].mix(0.85).filled();
                 chart.draw_series([Rectangle::new(corners, colour)])?;
+                let spread = self.spread(index, bar);
+                if spread > 0.0 {
+                    let middle = left + 0.46 * width;
+                    let ends = [
+                        (middle, (value - spread).max(0.0)),
+                        (middle, value + spread),
+                    ];
+                    chart.draw_series([PathElement::new(ends, BLACK.mix(0.7))])?;
+                }
             }
         }
         for (row, name) in self.series.iter().enumerate() {
@@ -80,6 +97,11 @@ impl Bars {
             margin.draw(&Text::new(name.clone(), (22, y - 7), ("sans-serif", 13)))?;
         }
         Ok(())
+    }
+
+    fn spread(&self, group: usize, bar: usize) -> f64 {
+        let spreads = self.spreads.get(group);
+        spreads.and_then(|one| one.get(bar)).copied().unwrap_or(0.0)
     }
 }
 
@@ -97,6 +119,7 @@ mod tests {
                 ("base".into(), vec![5.0, 1.0]),
                 ("det PA".into(), vec![4.0, 2.0]),
             ],
+            spreads: vec![vec![1.0, 0.5]],
         };
         let svg = bars.svg();
         for word in ["Errors", "800 ms", "base", "det PA", "</svg>"] {

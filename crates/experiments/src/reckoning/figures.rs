@@ -141,6 +141,7 @@ pub(super) fn add_receivers(
                 (plan.name.to_string(), values.collect())
             })
             .collect(),
+        spreads: Vec::new(),
     };
     result.add_figure(
         &format!("receivers-{}.svg", file_of(group)),

@@ -13,7 +13,7 @@
 
 mod accuracy;
 mod accuracy_claims;
-mod bars;
+pub(crate) mod bars;
 mod cheat;
 mod clocks;
 mod convergence;
@@ -24,7 +24,7 @@ mod gaps;
 mod hit_rate;
 mod late_join;
 mod motion;
-mod parallel;
+pub(crate) mod parallel;
 mod plans;
 mod playback;
 mod probabilistic;
@@ -141,6 +141,10 @@ impl Scale {
 }
 
 /// A part of the whole progress.
-fn part<'a>(progress: &'a mut dyn FnMut(f64), from: f64, to: f64) -> impl FnMut(f64) + 'a {
+pub(crate) fn part<'a>(
+    progress: &'a mut dyn FnMut(f64),
+    from: f64,
+    to: f64,
+) -> impl FnMut(f64) + 'a {
     move |share| progress(from + (to - from) * share)
 }

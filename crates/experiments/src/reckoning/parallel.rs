@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 
 /// Does all jobs; `progress` hears the share that is done.
-pub(super) fn map<J: Sync, R: Send>(
+pub(crate) fn map<J: Sync, R: Send>(
     jobs: &[J],
     work: impl Fn(&J) -> R + Sync,
     progress: &mut dyn FnMut(f64),

@@ -85,7 +85,7 @@ impl Ledger {
 
     /// A hit is committed: the number it will have. Once per commit (ML-22, D1).
     pub fn commit(&mut self) -> u32 {
-        self.counters.cp = self.counters.cp.max(self.counters.c) + 1;
+        self.counters.cp = self.counters.cp.max(self.counters.c).saturating_add(1);
         self.counters.cp
     }
 
@@ -185,7 +185,9 @@ impl Ledger {
             .collect();
         times.sort_unstable();
         times.dedup_by(|one, other| is_close(*one, *other, self.refractory));
-        let untimed = record.index.saturating_sub(c + times.len() as u32);
+        let untimed = record
+            .index
+            .saturating_sub(c.saturating_add(times.len() as u32));
         News { times, untimed }
     }
 }

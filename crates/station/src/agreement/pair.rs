@@ -127,7 +127,8 @@ impl Pair {
         if record.kind == RecordKind::Done && record.index == 0 {
             return Heard::Nothing;
         }
-        if record.kind == RecordKind::Notice && self.is_committed_to(&record) {
+        let settled = settings.conflict != Conflict::EarlierFirst;
+        if settled && record.kind == RecordKind::Notice && self.is_committed_to(&record) {
             // Both have foretold it: there is nothing to wait for but the commit, whoever's it is by now.
             self.merge_commit(us, from, &record, settings.conflict);
             return Heard::Noted;
@@ -156,6 +157,10 @@ impl Pair {
 
     /// A notice of the same hit may have been here before our own commit.
     pub fn weigh_notice(&mut self, us: StationId, conflict: Conflict) {
+        if conflict == Conflict::EarlierFirst {
+            // Both stand: whichever is due at an earlier frame is played.
+            return;
+        }
         if let Some(told) = self.notice.take() {
             if self.is_committed_to(&told.record) {
                 self.merge_commit(us, told.from, &told.record, conflict);
@@ -195,6 +200,9 @@ impl Pair {
         conflict: Conflict,
     ) -> Option<Commit> {
         let commit = self.commit.filter(|_| self.is_committed_to(record))?;
+        if conflict == Conflict::EarlierFirst {
+            return None;
+        }
         let theirs = record.velocities.is_some()
             && prevails(conflict, (from, record.score), (us, commit.score));
         (commit.author == us && !theirs).then_some(commit)
@@ -293,7 +301,7 @@ impl Pair {
 /// Whether the first's trajectories count rather than the second's (ours).
 fn prevails(conflict: Conflict, other: (StationId, u8), ours: (StationId, u8)) -> bool {
     match conflict {
-        Conflict::LocalPriority => false,
+        Conflict::LocalPriority | Conflict::EarlierFirst => false,
         Conflict::LowerStation => other.0 < ours.0,
         Conflict::Score => (other.1, ours.0) > (ours.1, other.0),
     }

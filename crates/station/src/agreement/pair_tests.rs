@@ -8,7 +8,7 @@ use domain::BodyId;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-const CASES: u64 = 120_000;
+const CASES: u64 = 100_000;
 /// Frames are coarse here: more histories in less time.
 const STEP_MS: u64 = 40;
 const A: StationId = StationId(0);
@@ -163,7 +163,7 @@ fn history(seed: u64, identity: Identity, losses: &[f64]) -> (u32, [u32; 2], [Ve
             pair[rng.random_range(0..2_usize)] = Sight::Touched(0);
         }
     }
-    let end = times.last().copied().unwrap_or(0) + 2_000;
+    let end = times.last().copied().unwrap_or(0) + 1_400;
     for tick in 0..end / STEP_MS {
         let now = ms(tick * STEP_MS);
         let mut arrived: Vec<_> = air.extract_if(.., |(at, ..)| *at <= now).collect();
@@ -194,7 +194,7 @@ fn history(seed: u64, identity: Identity, losses: &[f64]) -> (u32, [u32; 2], [Ve
                 }
             }
             // The heartbeat.
-            if tick % 3 == who as u64 {
+            if tick % 2 == who as u64 {
                 out.extend(both[who].pair.done_record(now, &settings));
             }
             for record in out {

@@ -27,7 +27,7 @@ pub enum RecordKind {
 /// earlier u2 │ earlier × (time signed µs)
 /// ```
 ///
-/// About 12 bytes without velocities, 28 with them in the plane, 34 in space. One record per index replaces the published
+/// 8 bytes without velocities, 23 with them in the plane, 27 in space. One record per index replaces the published
 /// pair of messages that overwrote each other's time (D4).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {

@@ -26,8 +26,8 @@ impl Station {
             return;
         }
         let mut foreseen: Vec<Foreseen> = self
-            .pairs
-            .keys()
+            .near
+            .iter()
             .filter_map(|pair| self.look_ahead(now, *pair))
             .collect();
         foreseen.sort_by(|a, b| a.secs.total_cmp(&b.secs).then(a.pair.cmp(&b.pair)));

@@ -66,7 +66,7 @@ impl Station {
                 }
                 let time = now + SimTime::from_secs(remain);
                 own.t = Some(time);
-                own.cp += 1; // in every frame of the window (D1)
+                own.cp = own.cp.saturating_add(1); // in every frame of the window (D1)
                 own.ts = now;
                 self.literal_send(id, RecordKind::Notice, own.cp, time);
             } else {
@@ -78,7 +78,7 @@ impl Station {
                 .both(id)
                 .is_some_and(|[one, other]| is_touching(one, other))
             {
-                own.c += 1; // cp may stay behind (D3)
+                own.c = own.c.saturating_add(1); // cp may stay behind (D3)
                 own.t = Some(now);
                 own.ts = now;
                 self.literal_resolve(now, id, Cause::Contact, own.c, None);
@@ -137,14 +137,14 @@ impl Station {
                     self.literal_lock(now, id, master);
                     self.literal_lock(now, id, replica);
                     bucket.list.push(replica);
-                    own.cp += 1;
+                    own.cp = own.cp.saturating_add(1);
                     own.ts = now;
                     self.literal_send(id, RecordKind::Notice, own.cp, bucket.time.unwrap_or(time));
                 }
             }
             if bucket.time.is_some_and(|time| time <= now) {
                 if bucket.list.contains(&replica) {
-                    own.c += 1;
+                    own.c = own.c.saturating_add(1);
                     (own.t, own.ts) = (Some(now), now);
                     bucket.time = None; // the next member finds no bucket (D9)
                     bucket.list.retain(|member| *member != replica);

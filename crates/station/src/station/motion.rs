@@ -117,6 +117,31 @@ impl Station {
         }
     }
 
+    /// Which pairs could touch within T_lock if both made straight for each other: the few that are looked at closely.
+    pub(super) fn find_near(&mut self) {
+        let ahead = self.settings.lock.max.as_secs() + 2.0 * self.frame_secs;
+        let seen: Vec<(BodyId, glam::DVec3, f64)> = self
+            .bodies
+            .iter()
+            .map(|(id, body)| {
+                let state = body.state();
+                let speed = state.velocity.length() + state.acceleration.length() * ahead;
+                (*id, state.position, body.ball.radius + speed * ahead)
+            })
+            .collect();
+        self.near.clear();
+        for (index, (one, here, reach)) in seen.iter().enumerate() {
+            for (other, there, far) in &seen[index + 1..] {
+                let within = reach + far;
+                if here.distance_squared(*there) <= within * within {
+                    let pair = PairId::new(*one, *other);
+                    let known = pair.filter(|pair| self.pairs.contains_key(pair));
+                    self.near.extend(known);
+                }
+            }
+        }
+    }
+
     /// Pairs that have come apart are looked at again (D6).
     pub(super) fn watch_gaps(&mut self, now: SimTime) {
         let rearm_gap = self.settings.agreement.rearm_gap;

@@ -3,7 +3,7 @@
 use super::Station;
 use super::bodies::Kind;
 use super::motion::{gap, is_touching};
-use crate::agreement::Played;
+use crate::agreement::{Pair, Played};
 use crate::body::State;
 use crate::events::{Cause, Event, Hit, Unlock};
 use crate::geometry::bounce;
@@ -74,9 +74,15 @@ impl Station {
         id.bodies().iter().any(bounced)
     }
 
+    /// Few of many: most pairs have nothing to say in a frame.
+    pub(super) fn pairs_where(&self, wanted: impl Fn(&Pair) -> bool) -> Vec<PairId> {
+        let pairs = self.pairs.iter().filter(|(_, pair)| wanted(pair));
+        pairs.map(|(id, _)| *id).collect()
+    }
+
     /// Never before their time (ML-21).
     fn play_notices(&mut self, now: SimTime) {
-        let ids: Vec<PairId> = self.pairs.keys().copied().collect();
+        let ids = self.pairs_where(|pair| pair.notice.is_some());
         let mut due = Vec::new();
         for id in ids {
             let told = self
@@ -93,8 +99,7 @@ impl Station {
 
     /// Hits that have happened at the other's, newest last.
     fn play_counts(&mut self, now: SimTime) {
-        let ids: Vec<PairId> = self.pairs.keys().copied().collect();
-        for id in ids {
+        for id in self.pairs_where(|pair| pair.done.is_some()) {
             let Some((told, news)) = self.pairs.get_mut(&id).and_then(|pair| pair.take_done())
             else {
                 continue;
@@ -142,8 +147,7 @@ impl Station {
 
     /// Contacts nobody foresaw, or not soon enough.
     fn play_contacts(&mut self, now: SimTime) {
-        let ids: Vec<PairId> = self.pairs.keys().copied().collect();
-        for id in ids {
+        for id in self.near.clone() {
             if !self.may_hit(now, id) || self.is_held_by_others(id) {
                 continue;
             }

@@ -22,7 +22,10 @@ impl Station {
 
     /// Repeats what the other may have missed (ML-15, D13).
     pub(super) fn beat(&mut self, now: SimTime) {
-        let ids: Vec<PairId> = self.pairs.keys().copied().collect();
+        let literal = self.settings.protocol.is_literal();
+        let ids = self.pairs_where(|pair| {
+            literal || pair.commit.is_some() || pair.voting.will || pair.ledger.counters().c > 0
+        });
         for id in ids {
             match self.settings.protocol {
                 Protocol::Control => {}

@@ -1,0 +1,418 @@
+//! One thread that drives a coordinator of groups, a node per machine and a user per place, in real time.
+//!
+//! ```text
+//!   machines at place 0  ◄── pings, 60 ms each way ──►  machines at place 1          sockets of this machine, delay made on purpose
+//!            │                                                  │
+//!         Member ...            groups::Coordinator          Member ...
+//!            │                          │                       │
+//!         Client (the user) ── AvatarUpdate ──► leader ──► coordinator ──► the other leader
+//! ```
+
+use crate::group_post::GroupPost;
+use domain::SimTime;
+use glam::{DVec3, Vec3};
+use groups::{
+    Address, Client, Coordinator, CoordinatorEvent, Division, GroupConfig, GroupId, MachineId,
+    Member, NodeId, ObjectClass, ObjectInfo, ObjectKey, ObjectState, PingConfig, Stabilisers,
+};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often everyone is asked.
+const TURN: Duration = Duration::from_millis(1);
+/// Between two machines of one place, milliseconds one way.
+const WITHIN_PLACE_MS: f64 = 1.0;
+/// To the coordinator.
+const TO_COORDINATOR_MS: f64 = 20.0;
+
+/// A group as everyone outside the thread sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupView {
+    /// Its name.
+    pub group: GroupId,
+    /// Its machines, the leader's first.
+    pub machines: Vec<usize>,
+    /// It works together.
+    pub started: bool,
+}
+
+/// An avatar as a group knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct SeenAvatar {
+    /// The place of its user.
+    pub place: usize,
+    /// Where it should be now, by extrapolation.
+    pub position: DVec3,
+    /// How it moves.
+    pub velocity: Vec3,
+    /// How old the last news are.
+    pub age: SimTime,
+}
+
+/// What passes between the thread and the others.
+#[derive(Clone, Debug, Default)]
+pub struct Board {
+    /// Where each place's user has its avatar, as its group's world says.
+    pub acts: BTreeMap<usize, (DVec3, Vec3)>,
+    /// The groups now.
+    pub groups: Vec<GroupView>,
+    /// Since when they have been the same.
+    pub stable_since: SimTime,
+    /// The thread's time.
+    pub now: SimTime,
+    /// Average round trips between machines, milliseconds, as measured.
+    pub delays_ms: BTreeMap<(usize, usize), f64>,
+    /// Avatars by the group that knows them: its own and others'.
+    pub avatars: BTreeMap<GroupId, Vec<SeenAvatar>>,
+    /// What was decided, in words.
+    pub news: Vec<String>,
+}
+
+/// The thread.
+pub struct Agents {
+    /// What is known.
+    pub board: Arc<Mutex<Board>>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Looks at, or writes on, the board.
+pub fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
+    board.lock().unwrap_or_else(|poison| poison.into_inner())
+}
+
+/// Usual thresholds; everything that takes time is quicker than in a world that runs for days.
+fn config() -> GroupConfig {
+    GroupConfig {
+        pings: PingConfig {
+            window: 8,
+            shortest_secs: 0.5,
+            longest_secs: 5.0,
+            ..PingConfig::default()
+        },
+        stabilisers: Stabilisers {
+            min_stay_secs: 3.0,
+            ..Stabilisers::default()
+        },
+        // The machine is shared by everything else in a demonstration.
+        silence_secs: 2.0,
+        ..GroupConfig::default()
+    }
+}
+
+impl Agents {
+    /// Starts `machines` machines dealt round over `places` places that are `delay_ms` apart.
+    pub fn start(
+        division: Division,
+        machines: usize,
+        places: usize,
+        delay_ms: f64,
+    ) -> Result<Self, String> {
+        let mut run = Run::new(division, machines, places, delay_ms)?;
+        let board = Arc::new(Mutex::new(Board::default()));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (theirs, ended) = (Arc::clone(&board), Arc::clone(&stop));
+        let thread = std::thread::Builder::new()
+            .name("groups".to_owned())
+            .spawn(move || {
+                while !ended.load(Ordering::Relaxed) {
+                    run.turn(&theirs);
+                    std::thread::sleep(TURN);
+                }
+            });
+        let thread = thread.map_err(|error| format!("cannot start a thread: {error}"))?;
+        Ok(Self {
+            board,
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Agents {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread
+            .take()
+            .into_iter()
+            .for_each(|thread| _ = thread.join());
+    }
+}
+
+struct Run {
+    start: Instant,
+    post: GroupPost,
+    places: usize,
+    coordinator: (Address, Coordinator),
+    members: Vec<(Address, Member)>,
+    users: Vec<(Address, Client)>,
+}
+
+impl Run {
+    fn new(
+        division: Division,
+        machines: usize,
+        places: usize,
+        delay_ms: f64,
+    ) -> Result<Self, String> {
+        let config = config();
+        let mut post = GroupPost::new(1);
+        let at = post.open()?;
+        let nowhere = MachineId(0);
+        let coordinator = Coordinator::new(config, division, 1, at, nowhere)
+            .map_err(|error| error.to_string())?;
+        let mut members = Vec::new();
+        for machine in 0..machines {
+            let member = Member::new(
+                config,
+                MachineId(1 + machine as u64),
+                at,
+                nowhere,
+                1 + machine as u64,
+            );
+            members.push((post.open()?, member.map_err(|error| error.to_string())?));
+        }
+        let key = ObjectKey::persistent(1);
+        let avatar = ObjectInfo {
+            key,
+            class: ObjectClass::Avatar,
+            kind: 0,
+            extent_m: 0.5,
+        };
+        let mut users = Vec::new();
+        for place in 0..places {
+            // On the first machine of its place.
+            let client = Client::new(
+                config,
+                MachineId(1 + place as u64),
+                at,
+                nowhere,
+                vec![avatar],
+            );
+            users.push((post.open()?, client));
+        }
+        let mut run = Self {
+            start: Instant::now(),
+            post,
+            places,
+            coordinator: (at, coordinator),
+            members,
+            users,
+        };
+        run.set_delays(delay_ms);
+        Ok(run)
+    }
+
+    fn set_delays(&mut self, delay_ms: f64) {
+        let places = self.places;
+        let nodes = self
+            .members
+            .iter()
+            .enumerate()
+            .map(|(i, (address, _))| (*address, i % places));
+        let users = self
+            .users
+            .iter()
+            .enumerate()
+            .map(|(place, (address, _))| (*address, place));
+        let ends: Vec<(Address, usize)> = nodes.chain(users).collect();
+        for (a, from) in &ends {
+            for (b, to) in &ends {
+                self.post.delay(
+                    *a,
+                    *b,
+                    if from == to {
+                        WITHIN_PLACE_MS
+                    } else {
+                        delay_ms
+                    },
+                );
+            }
+            self.post.delay(*a, self.coordinator.0, TO_COORDINATOR_MS);
+            self.post.delay(self.coordinator.0, *a, TO_COORDINATOR_MS);
+        }
+    }
+
+    fn now(&self) -> SimTime {
+        SimTime(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    fn turn(&mut self, board: &Mutex<Board>) {
+        let now = self.now();
+        for (from, to, message) in self.post.receive(now) {
+            self.hand_over(now, from, to, message);
+        }
+        let acts = lock(board).acts.clone();
+        for (place, (_, user)) in self.users.iter_mut().enumerate() {
+            if let Some((position, velocity)) = acts.get(&place) {
+                let state = ObjectState {
+                    velocity: *velocity,
+                    ..ObjectState::at_rest(ObjectKey::persistent(1), *position)
+                };
+                user.act(now, 1, state);
+            }
+            user.handle_tick(now);
+        }
+        self.members
+            .iter_mut()
+            .for_each(|(_, member)| member.handle_tick(now));
+        self.coordinator.1.handle_tick(now);
+        self.collect(now);
+        self.post.pump(now);
+        self.publish(now, &mut lock(board));
+    }
+
+    fn hand_over(&mut self, now: SimTime, from: Address, to: Address, message: groups::Message) {
+        if to == self.coordinator.0 {
+            self.coordinator.1.handle_message(now, from, message);
+        } else if let Some((_, member)) =
+            self.members.iter_mut().find(|(address, _)| *address == to)
+        {
+            member.handle_message(now, from, message);
+        } else if let Some((_, user)) = self.users.iter_mut().find(|(address, _)| *address == to) {
+            user.handle_message(now, from, message);
+        }
+    }
+
+    fn collect(&mut self, now: SimTime) {
+        loop {
+            let mut out = Vec::new();
+            while let Some(transmit) = self.coordinator.1.poll_transmit() {
+                out.push((self.coordinator.0, transmit));
+            }
+            for (address, member) in &mut self.members {
+                while let Some(transmit) = member.poll_transmit() {
+                    out.push((*address, transmit));
+                }
+                while member.poll_event().is_some() {}
+            }
+            for (address, user) in &mut self.users {
+                while let Some(transmit) = user.poll_transmit() {
+                    out.push((*address, transmit));
+                }
+            }
+            if out.is_empty() {
+                return;
+            }
+            for (from, transmit) in out {
+                match transmit.local {
+                    true => self.hand_over(now, from, transmit.to, transmit.message),
+                    false => self.post.send(now, from, &transmit),
+                }
+            }
+        }
+    }
+
+    fn machine_of(&self, node: NodeId) -> Option<usize> {
+        self.members
+            .iter()
+            .position(|(_, member)| member.id() == Some(node))
+    }
+
+    fn publish(&mut self, now: SimTime, board: &mut Board) {
+        board.now = now;
+        while let Some(event) = self.coordinator.1.poll_event() {
+            if let Some(text) = told(&event) {
+                board.news.push(format!("{:.1} s: {text}", now.as_secs()));
+            }
+        }
+        let machines = |members: Vec<NodeId>| {
+            members
+                .into_iter()
+                .filter_map(|node| self.machine_of(node))
+                .collect()
+        };
+        let groups = self
+            .coordinator
+            .1
+            .groups()
+            .map(|(group, _, started, members)| GroupView {
+                group,
+                machines: machines(members),
+                started,
+            });
+        let groups: Vec<GroupView> = groups.collect();
+        if groups != board.groups {
+            (board.groups, board.stable_since) = (groups, now);
+        }
+        for (i, (_, member)) in self.members.iter().enumerate() {
+            for j in (0..self.members.len()).filter(|j| *j != i) {
+                let delay = self.members[j]
+                    .1
+                    .id()
+                    .and_then(|node| member.delay_ms(node));
+                delay
+                    .into_iter()
+                    .for_each(|ms| _ = board.delays_ms.insert((i, j), ms));
+            }
+        }
+        board.avatars = self
+            .members
+            .iter()
+            .filter(|(_, member)| member.is_leader())
+            .filter_map(|(_, m)| Some((m.group()?, self.seen(now, m))))
+            .collect();
+    }
+
+    fn seen(&self, now: SimTime, leader: &Member) -> Vec<SeenAvatar> {
+        let place_of = |key: ObjectKey| {
+            self.users
+                .iter()
+                .position(|(_, user)| user.id() == key.owner())
+        };
+        // A leader hears every avatar, but holds only those in its part: the freshest news in the group count.
+        let group = leader.members();
+        let members = || {
+            self.members
+                .iter()
+                .filter(|(_, m)| m.id().is_some_and(|id| group.contains(&id)))
+        };
+        let mut seen = BTreeMap::new();
+        for (_, member) in members() {
+            for (state, _) in member.avatars(now) {
+                let (Some(place), Some(heard)) =
+                    (place_of(state.key), member.last_heard(state.key))
+                else {
+                    continue;
+                };
+                let avatar = SeenAvatar {
+                    place,
+                    position: state.position,
+                    velocity: state.velocity,
+                    age: now.since(heard),
+                };
+                let best = seen.entry(state.key).or_insert(avatar);
+                if avatar.age < best.age {
+                    *best = avatar;
+                }
+            }
+        }
+        seen.into_values().collect()
+    }
+}
+
+fn told(event: &CoordinatorEvent) -> Option<String> {
+    match event {
+        CoordinatorEvent::Allocated {
+            group,
+            epoch,
+            members,
+        } => {
+            let members: Vec<String> = members.iter().map(ToString::to_string).collect();
+            Some(format!(
+                "{group} is {} (allocation {epoch})",
+                members.join(", ")
+            ))
+        }
+        CoordinatorEvent::Voted {
+            kind,
+            about,
+            passed,
+        } => Some(format!("a vote about {about}: {kind:?}, passed: {passed}")),
+        CoordinatorEvent::NodeGone { node, .. } => Some(format!("{node} is gone")),
+        _ => None,
+    }
+}

@@ -1,0 +1,43 @@
+//! Who was stepped at which tick.
+
+use cluster::names::Term;
+use domain::{BodyId, RegionId};
+use region::RegionEvent;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+/// By tick, who was stepped or caught up.
+#[derive(Default)]
+pub struct RollCall {
+    pub ticks: BTreeMap<u64, Vec<BodyId>>,
+    /// Which regions have reported which tick. (A watcher that has not yet found a region's new owner misses some.)
+    pub reports: BTreeMap<u64, BTreeSet<RegionId>>,
+    /// The newest tick that each region has stepped.
+    pub newest: BTreeMap<RegionId, u64>,
+    /// When each region was first seen stepping under each owner.
+    pub first_step: BTreeMap<(RegionId, Term), Instant>,
+}
+
+impl RollCall {
+    /// A region has reported a tick.
+    pub fn hear(&mut self, seen: cluster::observer::Seen) {
+        for event in &seen.record.before_step {
+            if let RegionEvent::CaughtUp { tick, bodies, .. } = event {
+                let ids = bodies.iter().map(|(id, _)| *id);
+                self.ticks.entry(tick.0).or_default().extend(ids);
+            }
+        }
+        let Some(bodies) = &seen.record.bodies else {
+            return;
+        };
+        let region = seen.place.region;
+        self.first_step
+            .entry((region, seen.term))
+            .or_insert_with(Instant::now);
+        let tick = seen.record.tick.0;
+        self.newest.insert(region, tick);
+        self.reports.entry(tick).or_default().insert(region);
+        let ids = bodies.iter().map(|(id, _)| *id);
+        self.ticks.entry(tick).or_default().extend(ids);
+    }
+}

@@ -1,0 +1,119 @@
+//! Hits between avatars of two groups: neither group may decide alone, and both must show the same. They agree by motion-lock.
+//!
+//! ```text
+//!   group g1                                              group g2
+//!   station 1: avatar a (master), avatar b (replica)      station 2: avatar b (master), avatar a (replica)
+//!        │ "we meet at t"  ── leader ── coordinator ── leader ──►  │
+//!        ▼ locked until t                                           ▼ locked until t
+//!        hit at t                                                   hit at t
+//! ```
+//!
+//! Every group's leader has a station; an avatar is a master in the group of its client and a replica in all others. What
+//! stations say to each other takes the way of the avatars, through the coordinator.
+
+use ::groups::{GroupId, ObjectKey};
+use domain::{BodyId, SimTime};
+use station::{Ball, Command, Event, Hit, LinkKey, Settings, State, Station, StationId, View};
+use std::collections::BTreeMap;
+
+/// The stations of all groups.
+pub struct AvatarAgreement {
+    stations: BTreeMap<GroupId, Station>,
+    homes: BTreeMap<ObjectKey, GroupId>,
+    delay: Box<dyn Fn(GroupId, GroupId) -> SimTime + Send>,
+    under_way: BTreeMap<(SimTime, u64), (GroupId, GroupId, Vec<u8>)>,
+    number: u64,
+}
+
+fn station_of(group: GroupId) -> StationId {
+    StationId(group.0)
+}
+
+/// A key as a body: clients are small numbers, and so are their avatars.
+fn body_of(key: ObjectKey) -> BodyId {
+    BodyId((u64::from(key.client.unsigned_abs()) << 32) | (key.id & 0xffff_ffff))
+}
+
+impl AvatarAgreement {
+    /// A station per group; `delay` is how long a message takes from one leader to another.
+    pub fn new(
+        groups: &[GroupId],
+        settings: &Settings,
+        delay: impl Fn(GroupId, GroupId) -> SimTime + Send + 'static,
+    ) -> Self {
+        let station = |group: &GroupId| {
+            let mut station = Station::new(station_of(*group), 1, settings.clone());
+            let others = groups.iter().filter(|other| *other != group);
+            others.for_each(|other| station.add_peer(station_of(*other), LinkKey::none()));
+            (*group, station)
+        };
+        Self {
+            stations: groups.iter().map(station).collect(),
+            homes: BTreeMap::new(),
+            delay: Box::new(delay),
+            under_way: BTreeMap::new(),
+            number: 0,
+        }
+    }
+
+    /// An avatar appears; its client is in the group `home`. `false` if a station does not want it.
+    pub fn add(&mut self, key: ObjectKey, home: GroupId, radius: f64, state: State) -> bool {
+        self.homes.insert(key, home);
+        let (body, ball) = (body_of(key), Ball::new(radius));
+        self.stations
+            .iter_mut()
+            .all(|(group, station)| match *group == home {
+                true => station.add_master(body, ball, state).is_ok(),
+                false => station
+                    .add_replica(body, station_of(home), ball, state)
+                    .is_ok(),
+            })
+    }
+
+    /// Where its client wants an avatar to be at the coming frame. While a hit is agreed on, that does not count.
+    pub fn follow(&mut self, key: ObjectKey, state: State) {
+        let home = self
+            .homes
+            .get(&key)
+            .and_then(|home| self.stations.get_mut(home));
+        home.into_iter()
+            .for_each(|station| _ = station.command(body_of(key), Command::Follow(state)));
+    }
+
+    /// One frame everywhere. The hits that were registered, by the group that shows them.
+    pub fn frame(&mut self, now: SimTime) -> Vec<(GroupId, Hit)> {
+        while let Some(entry) = self
+            .under_way
+            .first_entry()
+            .filter(|entry| entry.key().0 <= now)
+        {
+            let (from, to, bytes) = entry.remove();
+            if let Some(station) = self.stations.get_mut(&to) {
+                // What is refused is counted there.
+                let _ = station.handle_datagram(now, station_of(from), &bytes);
+            }
+        }
+        let mut hits = Vec::new();
+        for (group, station) in &mut self.stations {
+            station.handle_frame(now);
+            while let Some(transmit) = station.poll_transmit() {
+                let to = GroupId(transmit.to.0);
+                self.number += 1;
+                let arrives = now + (self.delay)(*group, to);
+                self.under_way
+                    .insert((arrives, self.number), (*group, to, transmit.bytes));
+            }
+            while let Some(event) = station.poll_event() {
+                if let Event::Hit(hit) = event {
+                    hits.push((*group, hit));
+                }
+            }
+        }
+        hits
+    }
+
+    /// An avatar as a group shows it.
+    pub fn view(&self, group: GroupId, key: ObjectKey) -> Option<View> {
+        self.stations.get(&group)?.view(body_of(key))
+    }
+}
