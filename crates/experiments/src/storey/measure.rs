@@ -9,6 +9,8 @@ use crate::result::ExperimentError;
 use crate::seeds;
 use boundary::Policy;
 use boundary::replicate::MemberMode;
+use domain::RegionId;
+use scenes::Scene;
 use serde::Serialize;
 use simulator::SimOptions;
 use simulator::network::NetworkConditions;
@@ -16,6 +18,8 @@ use simulator::replicate::{Cuts, GroupRun, ReplicateOptions};
 
 /// Blocks of iterations whose mean is taken before the median over blocks.
 const BLOCK: usize = 30;
+/// So often each member is replayed.
+const REPLAYS: u32 = 3;
 /// Balanced cuts are made anew every two seconds.
 pub(super) const BALANCE_TICKS: u64 = 120;
 
@@ -142,7 +146,10 @@ fn measure_once(cell: &Cell, scale: &Scale, seed: u64) -> Result<Loop, Experimen
         }
     }
     let skip = scale.warm_up as usize;
-    let all = run.ticks_ms();
+    let mut all = Vec::new();
+    for id in 0..cell.members {
+        all.push(replayed(&run, &scene, &options, RegionId(id))?);
+    }
     let ticks: Vec<&[f32]> = all
         .iter()
         .map(|ticks| &ticks[skip.min(ticks.len())..])
@@ -168,6 +175,23 @@ fn measure_once(cell: &Cell, scale: &Scale, seed: u64) -> Result<Loop, Experimen
         copies: copies as f64 / count / (cell.objects + u64::from(cell.members)) as f64,
         bytes: (run.bytes() - bytes_before) as f64 / count,
     })
+}
+
+/// The same work is done several times, bit by bit the same; of each tick the fastest counts, which other programs have disturbed least.
+fn replayed(
+    run: &GroupRun,
+    scene: &Scene,
+    options: &SimOptions,
+    member: RegionId,
+) -> Result<Vec<f32>, ExperimentError> {
+    let mut best = run.replay(scene, options, member)?;
+    for _ in 1..REPLAYS {
+        let again = run.replay(scene, options, member)?;
+        for (best, again) in best.iter_mut().zip(again) {
+            *best = best.min(again);
+        }
+    }
+    Ok(best)
 }
 
 /// The median over blocks of the block's mean.

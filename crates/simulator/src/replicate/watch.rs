@@ -46,12 +46,32 @@ pub struct ReplicateReport {
     pub bytes_to_server: u64,
 }
 
+/// A copy at the end of a tick.
+struct Held {
+    body: BodyId,
+    motion: Motion,
+    aabb: Aabb,
+    holding: Holding,
+}
+
+/// What all members together have of one body.
+#[derive(Default)]
+struct Holders<'a> {
+    /// The copy of whoever answers for it, or of whoever is handing it on.
+    truth: Option<&'a Held>,
+    homes: u32,
+    copies: u32,
+}
+
+/// A copy after all news of a tick has been taken in: of which body, where, and whether by who answers for it.
+type Agreed = (BodyId, Motion, bool);
+
 /// One member's tick, as it was.
 #[derive(Default)]
 struct Seen {
     pairs: Vec<(BodyId, BodyId)>,
     touching: Vec<(BodyId, BodyId)>,
-    copies: Vec<(BodyId, Motion, Aabb, Holding)>,
+    copies: Vec<Held>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,7 +87,7 @@ pub(super) struct Watch {
     mode: MemberMode,
     waiting: BTreeMap<u64, Vec<Option<Seen>>>,
     /// Copies as they are after all news of a tick has been taken in.
-    agreed: BTreeMap<u64, Vec<Option<Vec<(BodyId, Motion, bool)>>>>,
+    agreed: BTreeMap<u64, Vec<Option<Vec<Agreed>>>>,
     pairs: PairsTestedOnce,
     consistency: Consistency,
     distance_sum: f64,
@@ -135,7 +155,7 @@ impl Watch {
         }
     }
 
-    fn compare_copies(&mut self, members: Vec<Vec<(BodyId, Motion, bool)>>) {
+    fn compare_copies(&mut self, members: Vec<Vec<Agreed>>) {
         let mut homes: BTreeMap<BodyId, Motion> = BTreeMap::new();
         for (body, motion, at_home) in members.iter().flatten() {
             if *at_home {
@@ -169,7 +189,12 @@ impl Watch {
                         (false, true) => Holding::Leaving,
                         _ => Holding::Copy,
                     };
-                    (copy.body, *copy.motion, copy.aabb, holding)
+                    Held {
+                        body: copy.body,
+                        motion: *copy.motion,
+                        aabb: copy.aabb,
+                        holding,
+                    }
                 })
                 .collect(),
         };
@@ -186,45 +211,36 @@ impl Watch {
     }
 
     fn judge(&mut self, tick: u64, members: &[Seen]) {
-        let mut held: BTreeMap<BodyId, (Option<&(BodyId, Motion, Aabb, Holding)>, u32, u32)> =
-            BTreeMap::new();
+        let mut held: BTreeMap<BodyId, Holders<'_>> = BTreeMap::new();
         for copy in members.iter().flat_map(|seen| &seen.copies) {
-            let entry = held.entry(copy.0).or_default();
-            entry.2 += 1;
-            match copy.3 {
+            let holders = held.entry(copy.body).or_default();
+            holders.copies += 1;
+            match copy.holding {
                 Holding::Home => {
-                    entry.1 += 1;
-                    entry.0 = Some(copy);
+                    holders.homes += 1;
+                    holders.truth = Some(copy);
                 }
-                Holding::Leaving if entry.0.is_none() => entry.0 = Some(copy),
+                Holding::Leaving if holders.truth.is_none() => holders.truth = Some(copy),
                 _ => {}
             }
         }
         let mut boxes = BTreeMap::new();
         (self.end, self.in_flight) = (0, 0);
         let mut digest = Xxh3::new();
-        for (body, (copy, homes, copies)) in &held {
-            self.copies += u64::from(*copies);
-            self.straddling += u64::from(*copies > 1);
+        for (body, holders) in &held {
+            self.copies += u64::from(holders.copies);
+            self.straddling += u64::from(holders.copies > 1);
             self.bodies += 1;
-            if *homes > 1 {
-                self.fault(
-                    ErrorKind::Duplicated,
-                    tick,
-                    *body,
-                    "several members answer for it",
-                );
+            if holders.homes > 1 {
+                let what = "several members answer for it";
+                self.fault(ErrorKind::Duplicated, tick, *body, what);
             }
-            let Some((_, motion, aabb, _)) = copy else {
-                self.fault(
-                    ErrorKind::Lost,
-                    tick,
-                    *body,
-                    "there are copies, but nobody answers for it",
-                );
+            let Some(Held { motion, aabb, .. }) = holders.truth else {
+                let what = "there are copies, but nobody answers for it";
+                self.fault(ErrorKind::Lost, tick, *body, what);
                 continue;
             };
-            match homes {
+            match holders.homes {
                 0 => self.in_flight += 1,
                 _ => self.end += 1,
             }
