@@ -90,9 +90,15 @@ impl Model {
             // Every update is passed on, also those everyone could guess.
             suppress_m: 0.0,
             pings: PingConfig {
-                shortest_secs: 60.0,
-                longest_secs: 60.0,
+                window: 8,
+                shortest_secs: 0.5,
+                longest_secs: 5.0,
+                lost_secs: 0.5,
                 ..PingConfig::default()
+            },
+            stabilisers: groups::Stabilisers {
+                min_stay_secs: 2.0,
+                ..groups::Stabilisers::default()
             },
             ..GroupConfig::default()
         }
@@ -212,7 +218,8 @@ fn room(model: Model, delays: &Delays) -> Room {
     for i in 0..CLIENTS {
         room.enter_client(client_at(i), MachineId(1 + i as u64), vec![info]);
     }
-    room.run(5.0, |_, _| {});
+    // Long enough for first measurements, and for votes where those were not enough.
+    room.run(20.0, |_, _| {});
     room
 }
 
@@ -227,6 +234,8 @@ fn group_sizes(room: &Room) -> Vec<usize> {
 fn measure(network: u32, model: Model, delays: &Delays, samples: &mut Vec<Sample>) -> Vec<usize> {
     let mut room = room(model, delays);
     for from in 0..CLIENTS {
+        // Between two ticks: whoever has just flushed would hold the message back until the next.
+        room.run(0.0013, |_, _| {});
         let start = room.now;
         let position = DVec3::new(10.0 + from as f64, 1.0, 1.0);
         room.act(

@@ -208,12 +208,3 @@ fn a_result_is_its_seed() {
     assert_eq!(json(7), json(7));
     assert_ne!(json(7), json(8));
 }
-
-/// ST-61: measured dissemination delays are the thesis's formulas; singletons are client/server.
-#[test]
-fn delays_between_users_follow_the_formulas() {
-    let result = quick("st-latency");
-    for id in ["ST-61", "ST-47"] {
-        assert_holds(&result, id);
-    }
-}

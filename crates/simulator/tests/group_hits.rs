@@ -165,9 +165,12 @@ fn a_hit_between_avatars_of_two_groups_is_agreed() {
                 .any(|v| v.as_vec3().dot(Vec3::X) < 0.0),
             "they turn back"
         );
-        // 11 m between their surfaces at 6 m/s.
+        // 11 m between their surfaces at 6 m/s: 1.83 s. A hit may be late by what the relay takes to and fro, no more.
+        let ideal = 11.0 / 6.0;
+        let late = first.scheduled.as_secs() - ideal;
+        println!("{:?}: {late:+.3} s", settings.protocol);
         assert!(
-            (first.scheduled.as_secs() - 11.0 / 6.0).abs() < 0.1,
+            late.abs() < 2.0 * RELAY_MS * 1e-3 + 2.0 * FRAME.as_secs(),
             "{}",
             first.scheduled
         );
