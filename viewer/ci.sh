@@ -21,9 +21,10 @@ fi
 [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci
 npm run typecheck
 npm test
-# Who calls may have settings of its own, so that nothing is built twice.
-build() { cargo ${CARGO_SETTINGS:+--config "$CARGO_SETTINGS"} build --release "$@"; }
-build
-build -p auramesh-client --example web_stream
+# .ci/run has built both already, with other features; to build them again would take minutes.
+if [ -z "${AURAMESH_BUILT:-}" ]; then
+  cargo build --release
+  cargo build --release -p auramesh-client --example web_stream
+fi
 npm run bench
 npm run e2e

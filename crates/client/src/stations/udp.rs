@@ -17,6 +17,9 @@ const MOST_BEHIND: u64 = 5;
 /// A bad network made on purpose: what happens to the next incoming datagram. `None`: it is lost; otherwise it arrives so much later.
 pub type BadAir = Box<dyn FnMut() -> Option<SimTime> + Send>;
 
+/// When it may be read, its number, from whom, and what.
+type Held = (SimTime, u64, StationId, Vec<u8>);
+
 /// A station, its socket and its pace.
 pub struct UdpStation {
     station: Station,
@@ -26,7 +29,7 @@ pub struct UdpStation {
     next_frame: SimTime,
     peers: BTreeMap<StationId, SocketAddr>,
     bad_air: Option<BadAir>,
-    held: BinaryHeap<Reverse<(SimTime, u64, StationId, Vec<u8>)>>,
+    held: BinaryHeap<Reverse<Held>>,
     arrived: u64,
     strangers: u64,
     unsent: u64,

@@ -3,7 +3,7 @@
 use super::setup::Setup;
 use domain::SimTime;
 use serde::Serialize;
-use station::{Convergence, Protocol, Settings, StationId};
+use station::{Conflict, Convergence, Protocol, Settings, StationId};
 
 /// The station that decides everything in the super-node arm.
 pub(crate) const SUPER: StationId = StationId(0);
@@ -22,6 +22,8 @@ pub(crate) enum Arm {
     PreCollision,
     /// As published, with what makes it count at all.
     MotionLock,
+    /// The same with the other reading of its conflict rule: the hit that is due first counts.
+    SecondReading,
     /// With spatial-temporal buckets.
     Buckets,
     /// Published motion-lock and one trajectory set per hit.
@@ -47,12 +49,13 @@ impl Arm {
         Self::MotionLock,
     ];
     /// All of the offline experiment.
-    pub const OFFLINE: [Self; 12] = [
+    pub const OFFLINE: [Self; 13] = [
         Self::Control,
         Self::SuperNode,
         Self::PostCollision,
         Self::PreCollision,
         Self::MotionLock,
+        Self::SecondReading,
         Self::Buckets,
         Self::TieBreak,
         Self::Repeat,
@@ -79,6 +82,7 @@ impl Arm {
             Self::PostCollision => "Post-collision",
             Self::PreCollision => "Pre-collision",
             Self::MotionLock => "Motion-lock",
+            Self::SecondReading => "Motion-lock, 2nd reading",
             Self::Buckets => "Motion-lock + buckets",
             Self::TieBreak => "+ tie-break",
             Self::Repeat => "+ repeated notice",
@@ -103,6 +107,11 @@ impl Arm {
             Self::PostCollision => published(Protocol::PostCollision),
             Self::PreCollision => published(Protocol::PreCollision),
             Self::MotionLock => published(Protocol::MotionLock),
+            Self::SecondReading => {
+                let mut settings = published(Protocol::MotionLock);
+                settings.agreement.conflict = Conflict::EarlierFirst;
+                settings
+            }
             Self::Buckets => published(Protocol::MotionLockBuckets),
             Self::TieBreak | Self::Repeat | Self::ShortLock | Self::Turns => self.step(),
             Self::Improved => Settings::improved(),

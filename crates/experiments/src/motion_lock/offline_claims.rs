@@ -30,8 +30,9 @@ pub(super) fn all(grid: &Grid, runs: u32, seed: u64, setup: &Setup) -> Vec<Claim
         r3(grid, runs),
         r4(grid, runs),
         r5(grid, frame),
-        r6(grid, false),
-        r6(grid, true),
+        r6(grid, Arm::MotionLock, false),
+        r6(grid, Arm::MotionLock, true),
+        r6(grid, Arm::SecondReading, false),
         worst_case(grid, frame),
     ];
     claims.extend(headline(grid));
@@ -283,7 +284,7 @@ fn r5(grid: &Grid, frame_ms: f64) -> Claim {
     )
 }
 
-fn r6(grid: &Grid, hits_only: bool) -> Claim {
+fn r6(grid: &Grid, arm: Arm, hits_only: bool) -> Claim {
     let of = |cell: &Cell| match hits_only {
         true => cell.deviation_of_hits(0),
         false => cell.deviation(0),
@@ -293,7 +294,7 @@ fn r6(grid: &Grid, hits_only: bool) -> Claim {
         let there = grid.cell(arm, cell.key.net, cell.key.scenario);
         there.map(of).filter(|one| one.count() > 0)
     };
-    let cells = grid.of(Arm::MotionLock, &[Scenario::Clc, Scenario::Clp]);
+    let cells = grid.of(arm, &[Scenario::Clc, Scenario::Clp]);
     let cells: Vec<&Cell> = cells.collect();
     let (holds, measured) = offenders(
         cells.into_iter(),
@@ -323,7 +324,8 @@ fn r6(grid: &Grid, hits_only: bool) -> Claim {
     Claim::new(
         "R6",
         format!(
-            "post-collision deviation {what}: published motion-lock below control and post-collision in CLC and CLP (Figs 5.16, 5.17)"
+            "post-collision deviation {what}: {} below control and post-collision in CLC and CLP (Figs 5.16, 5.17)",
+            arm.name()
         ),
         holds,
         measured,
@@ -399,6 +401,10 @@ fn headline(grid: &Grid) -> Vec<Claim> {
         claim(
             Arm::MotionLock,
             "the paper's headline: mean Δt_col of published motion-lock is at most half of post-collision's over the C-cells",
+        ),
+        claim(
+            Arm::SecondReading,
+            "the same with the second reading of the conflict rule (of two commits to one hit the earlier one counts)",
         ),
         claim(
             Arm::Repeat,
