@@ -11,7 +11,7 @@ mod live_common;
 
 use certificates::Authority;
 use client::{Area, Client, ClientError, Goodbye, Options, Spawn};
-use client_protocol::{ToGateway, frame, numbered};
+use client_protocol::{ToGateway, VERSION, frame, numbered};
 use cluster::gateway::{Gateway, GatewaySettings, TlsFiles};
 use domain::{Rect, Shape};
 use gateway_common::{Live, settings, until};
@@ -201,7 +201,7 @@ async fn hostile_webtransport_clients_are_refused_and_counted() {
     for bad in [
         too_long,
         frame(&early.encode()),
-        frame(&[1, 1, 0, 255, 255]),
+        frame(&[1, VERSION as u8, 0, 255, 255]),
     ] {
         let before = counters.refused_malformed.get();
         let (connection, (mut sender, _receiver)) = raw(&secure, "/wt", None)

