@@ -114,6 +114,10 @@ struct Delays {
 impl Delays {
     fn draw(rng: &mut Pcg64Mcg) -> Self {
         let mut between = [[0.0; CLIENTS]; CLIENTS];
+        #[expect(
+            clippy::needless_range_loop,
+            reason = "both halves of a symmetric table are filled"
+        )]
         for a in 0..CLIENTS {
             for b in 0..a {
                 let near = a / 3 == b / 3;

@@ -75,6 +75,7 @@ scenes! {
     wall_breaker: "wall-breaker", WHOLE;
     ragdolls: "ragdolls", WHOLE;
     orbit: "orbit", 20.0;
+    playground: "playground", 10.0;
     corner_stacks: "corner-stacks", 3.0;
     corner_building: "corner-building", 5.0;
     columns: "columns", 6.0;

@@ -9,6 +9,9 @@ use domain::{Bounds, RegionId};
 use glam::{DVec3, Vec3};
 use groups::{NodeId, VertexId, allocate};
 
+/// Where a box is cut: the box, the axis, the share of the lower part, and what is in it.
+type Plane<'a> = dyn FnMut(&Aabb, usize, f64, &mut [Vec3]) -> f32 + 'a;
+
 /// The world, divided among members 0, 1, …
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubSpaces {
@@ -42,20 +45,11 @@ impl SubSpaces {
         Self::build_with(world, members, &mut points, &mut median)
     }
 
-    fn build(
-        world: Bounds,
-        members: u32,
-        plane: &mut dyn FnMut(&Aabb, usize, f64, &mut [Vec3]) -> f32,
-    ) -> Self {
+    fn build(world: Bounds, members: u32, plane: &mut Plane<'_>) -> Self {
         Self::build_with(world, members, &mut [], plane)
     }
 
-    fn build_with(
-        world: Bounds,
-        members: u32,
-        points: &mut [Vec3],
-        plane: &mut dyn FnMut(&Aabb, usize, f64, &mut [Vec3]) -> f32,
-    ) -> Self {
+    fn build_with(world: Bounds, members: u32, points: &mut [Vec3], plane: &mut Plane<'_>) -> Self {
         let origin = (world.min + world.max) * 0.5;
         let finite = Aabb {
             min: (world.min - origin).as_vec3(),
@@ -152,7 +146,7 @@ fn lay_out(
     places: &[(u32, VertexId)],
     finite: Aabb,
     points: &mut [Vec3],
-    plane: &mut dyn FnMut(&Aabb, usize, f64, &mut [Vec3]) -> f32,
+    plane: &mut Plane<'_>,
 ) -> Part {
     if let Some((member, _)) = places.iter().find(|(_, at)| *at == vertex) {
         return Part::Of(*member);

@@ -42,7 +42,7 @@ impl AvatarAgreement {
         delay: impl Fn(GroupId, GroupId) -> SimTime + Send + 'static,
     ) -> Self {
         let station = |group: &GroupId| {
-            let mut station = Station::new(station_of(*group), 1, settings.clone());
+            let mut station = Station::new(station_of(*group), 1, *settings);
             let others = groups.iter().filter(|other| *other != group);
             others.for_each(|other| station.add_peer(station_of(*other), LinkKey::none()));
             (*group, station)

@@ -273,7 +273,11 @@ impl GroupRun {
         };
         let tick = self.slowest();
         let together = self.nodes.iter().all(|node| node.member.tick().0 == tick);
-        if again_ticks == 0 || !together || tick % again_ticks != 0 || self.nodes.len() == 1 {
+        if again_ticks == 0
+            || !together
+            || !tick.is_multiple_of(again_ticks)
+            || self.nodes.len() == 1
+        {
             return;
         }
         let homes = self.nodes.iter().flat_map(|node| {

@@ -219,9 +219,9 @@ fn write_state(out: &mut Vec<u8>, state: &BodyState) {
     let moves = |motion: &Motion| {
         motion.linear_velocity != Vec3::ZERO || motion.angular_velocity != Vec3::ZERO
     };
-    let flags = u8::from(state.frozen) * flag::FROZEN
-        | u8::from(moves(&state.motion)) * flag::MOVES
-        | u8::from(state.base.is_some()) * flag::BASE;
+    let flags = (u8::from(state.frozen) * flag::FROZEN)
+        | (u8::from(moves(&state.motion)) * flag::MOVES)
+        | (u8::from(state.base.is_some()) * flag::BASE);
     out.push(flags);
     write_motion(out, &state.motion, flags & flag::MOVES != 0);
     if let Some(base) = &state.base {
