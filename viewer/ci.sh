@@ -8,7 +8,7 @@ if ! command -v npm > /dev/null; then
   echo "viewer/ci.sh: Node.js 20.19 or newer with npm is needed (Debian: apt-get install nodejs npm)" >&2
   exit 2
 fi
-if [ -z "${CHROMIUM:-}" ] && [ ! -x /usr/bin/chromium ]; then
+if [ "${1:-}" != --without-browser ] && [ -z "${CHROMIUM:-}" ] && [ ! -x /usr/bin/chromium ]; then
   if [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
     apt-get update -qq
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium
@@ -27,4 +27,5 @@ if [ -z "${AURAMESH_BUILT:-}" ]; then
   cargo build --release -p auramesh-client --example web_stream
 fi
 npm run bench
-npm run e2e
+# The browser tests take minutes; --without-browser leaves them out.
+[ "${1:-}" = --without-browser ] || npm run e2e
