@@ -18,7 +18,7 @@ use glam::DVec3;
 use groups::room::Room;
 use groups::{
     Address, Axes, Division, GroupConfig, MachineId, ObjectClass, ObjectInfo, ObjectKey,
-    ObjectState, PingConfig, Thresholds,
+    ObjectState, Thresholds,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -89,17 +89,6 @@ impl Model {
             flush_secs,
             // Every update is passed on, also those everyone could guess.
             suppress_m: 0.0,
-            pings: PingConfig {
-                window: 8,
-                shortest_secs: 0.5,
-                longest_secs: 5.0,
-                lost_secs: 0.5,
-                ..PingConfig::default()
-            },
-            stabilisers: groups::Stabilisers {
-                min_stay_secs: 2.0,
-                ..groups::Stabilisers::default()
-            },
             ..GroupConfig::default()
         }
     }
@@ -222,8 +211,8 @@ fn room(model: Model, delays: &Delays) -> Room {
     for i in 0..CLIENTS {
         room.enter_client(client_at(i), MachineId(1 + i as u64), vec![info]);
     }
-    // Long enough for first measurements, and for votes where those were not enough.
-    room.run(20.0, |_, _| {});
+    // Long enough for first measurements and the question for them; no vote is held so early.
+    room.run(3.0, |_, _| {});
     room
 }
 

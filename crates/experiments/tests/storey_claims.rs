@@ -74,3 +74,30 @@ fn st_60_the_size_of_a_group() {
         .collect();
     assert_eq!(members[..3], [1, 8, 32]);
 }
+
+/// ST-61 (and ST-47 for what gathering adds): groups formed by measured pings; every delay is the formula's; all singletons are client/server.
+#[test]
+fn st_61_from_one_user_to_another() {
+    let result = quick("st-latency");
+    for claim in &result.claims {
+        assert!(claim.holds, "{claim:?}");
+    }
+    for word in ["alone formed", "the formula's", "client/server"] {
+        assert!(claim(&result, "ST-61", word));
+    }
+    let largest = |model: &str| {
+        let of = result
+            .rows
+            .iter()
+            .filter(|row| row["table"] == "summary" && row["model"] == model);
+        of.map(|row| row["largest_difference_ms"].as_f64().expect("measured"))
+            .fold(0.0, f64::max)
+    };
+    for model in ["client/server", "all singletons", "groups"] {
+        assert!(largest(model) < 1e-4, "{model}: {}", largest(model));
+    }
+    assert!(
+        largest("groups, states gathered for 50 ms") > 10.0,
+        "what is measured can differ"
+    );
+}

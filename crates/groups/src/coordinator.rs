@@ -70,6 +70,7 @@ struct NodeRecord {
     address: Address,
     machine: MachineId,
     group: GroupId,
+    joined: SimTime,
     /// Since when it has been in this group.
     since: SimTime,
     heard: SimTime,

@@ -80,6 +80,20 @@ struct Target {
     sent: usize,
 }
 
+impl Target {
+    /// How long the ping under way is waited for. Two nodes do not hear of each other at the same moment, and who has not heard of the other
+    /// does not answer: until the first answer it is asked again soon, then later and later.
+    fn patience(&self, config: &PingConfig) -> SimTime {
+        let secs = if self.window.is_empty() {
+            let doubled = self.sent.saturating_sub(1).min(16) as i32;
+            (config.first_secs * 2.0_f64.powi(doubled)).min(config.lost_secs)
+        } else {
+            config.lost_secs
+        };
+        SimTime::from_secs(secs)
+    }
+}
+
 /// A ping that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DuePing {
@@ -142,13 +156,16 @@ impl Pinger {
     pub fn due(&mut self, now: SimTime, slow: &mut Vec<NodeId>) -> Vec<DuePing> {
         let mut due = Vec::new();
         for (node, target) in &mut self.targets {
-            let lost = SimTime::from_secs(self.config.lost_secs);
+            let patience = target.patience(&self.config);
             if target
                 .waiting
-                .is_some_and(|(_, sent)| now.since(sent) >= lost)
+                .is_some_and(|(_, sent)| now.since(sent) >= patience)
             {
                 target.waiting = None;
-                target.lost_in_a_row += 1;
+                // A newcomer that has not heard of us yet is not a slow one.
+                if patience >= SimTime::from_secs(self.config.lost_secs) {
+                    target.lost_in_a_row += 1;
+                }
                 // Again at once: was it the line or the node?
                 target.next = now;
                 if target.lost_in_a_row >= self.config.lost_in_a_row {
@@ -203,8 +220,10 @@ impl Pinger {
 
     /// When the next ping is due or given up.
     pub fn next_wakeup(&self) -> Option<SimTime> {
-        let lost = SimTime::from_secs(self.config.lost_secs);
-        let at = |t: &Target| t.waiting.map_or(t.next, |(_, sent)| sent + lost);
+        let at = |t: &Target| {
+            let given_up = |(_, sent)| sent + t.patience(&self.config);
+            t.waiting.map_or(t.next, given_up)
+        };
         self.targets.values().map(at).min()
     }
 }
@@ -279,6 +298,25 @@ mod tests {
             Err(NotAsked),
             "twice"
         );
+    }
+
+    /// The first pings of a node the other has not been told of are lost; waiting for them as for later ones (2 s) would outlast the coordinator's
+    /// question (1 s), and the two would not find each other.
+    #[test]
+    fn st_26_who_has_never_answered_is_asked_again_soon() {
+        let config = PingConfig::default();
+        let mut pinger = pinger(config);
+        let (mut asked, mut slow) = (Vec::new(), Vec::new());
+        for tenth in 0..80 {
+            let now = SimTime::from_millis(100.0 * f64::from(tenth));
+            asked.extend(pinger.due(now, &mut slow).iter().map(|_| tenth));
+        }
+        assert_eq!(asked, [0, 1, 3, 7, 15, 31, 51, 71], "in tenths of a second");
+        assert_eq!(slow, [], "twice lost is not slow");
+        let late = pinger.nonce - 1;
+        let now = SimTime::from_secs(8.0);
+        assert_eq!(pinger.answered(now, A, late), Err(NotAsked), "given up");
+        assert_eq!(pinger.answered(now, A, pinger.nonce), Ok(NodeId(1)));
     }
 
     #[test]

@@ -17,6 +17,7 @@
 
 mod bodies;
 pub mod builtin;
+mod closed_box;
 mod errors;
 mod injectors;
 mod joints;

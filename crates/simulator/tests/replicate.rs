@@ -2,17 +2,14 @@
 
 use boundary::Policy;
 use boundary::replicate::{ConflictRule, MemberMode};
-use domain::{
-    Body, BodyForm, BodyId, Layout, Material, Motion, Rect, Shape, Static, StaticId, TickLength,
-};
+use domain::{Body, BodyForm, BodyId, Material, Motion, Shape};
 use glam::{DVec3, Quat, Vec3};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use scenes::{Regions, Scene, Tolerances};
+use scenes::Scene;
 use simulator::network::NetworkConditions;
 use simulator::replicate::{Cuts, ReplicateOptions, ReplicateReport};
 use simulator::{Outcome, SimOptions, simulate};
-use std::collections::BTreeMap;
 
 /// A box full of elastic bodies of several shapes and sizes, without gravity.
 fn gas(bodies: u64, side: f64, seed: u64) -> Scene {
@@ -50,47 +47,10 @@ fn gas(bodies: u64, side: f64, seed: u64) -> Scene {
         list.push(Body::new(BodyId(id), form, motion));
     }
     Scene {
-        name: "gas".into(),
         seconds: 4.0,
         seed,
-        gravity: Vec3::ZERO,
-        step: TickLength::default(),
-        world: Rect {
-            min: [-half; 2],
-            max: [half; 2],
-        },
-        regions: Regions {
-            layout: Layout::Tree,
-            servers: 4,
-            boxes: Vec::new(),
-        },
-        tolerances: Tolerances::default(),
-        statics: walls(half, material),
-        bodies: list,
-        joints: Vec::new(),
-        injectors: Vec::new(),
-        commands: Vec::new(),
-        names: BTreeMap::new(),
+        ..Scene::closed_box("gas", half, material, list)
     }
-}
-
-fn walls(half: f64, material: Material) -> Vec<Static> {
-    (0..6_u32)
-        .map(|side| {
-            let axis = side as usize / 2;
-            let mut position = DVec3::ZERO;
-            position[axis] = (half + 5.0) * if side % 2 == 0 { 1.0 } else { -1.0 };
-            let mut size = Vec3::splat(2.0 * half as f32 + 20.0);
-            size[axis] = 10.0;
-            Static {
-                id: StaticId(side),
-                shape: Shape::Cuboid { size },
-                position,
-                rotation: Quat::IDENTITY,
-                material,
-            }
-        })
-        .collect()
 }
 
 fn options(servers: usize, replicate: ReplicateOptions) -> SimOptions {

@@ -52,7 +52,10 @@ impl Member {
                 self.pack_corrections();
             }
             Word::Settled(bytes) if self.me() == 0 => {
-                self.events.push_back(MemberEvent::ForServer(bytes));
+                self.events.push_back(MemberEvent::ForServer {
+                    tick: domain::Tick(tick),
+                    states: bytes,
+                });
             }
             Word::Done { wrote } if self.barrier.is_child(self.me(), from) => {
                 self.hear_done(from, tick, wrote);

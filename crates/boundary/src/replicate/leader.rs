@@ -3,8 +3,8 @@
 //! Below the threshold a discrepancy is left alone. A state of an older version is no discrepancy: it is merely late.
 
 use super::member::{Member, MemberMode};
+use super::relay::average;
 use domain::{BodyId, Motion};
-use glam::{DVec3, Quat, Vec3};
 use rustc_hash::FxHashMap;
 use wire::replicate::{BodyState, Word, settled};
 
@@ -32,8 +32,7 @@ impl Deviation {
     }
 }
 
-/// Compares and decides; the leader has one for its members (θ_intra), a relay between groups may have one for its groups
-/// (θ_inter).
+/// Compares and decides: the leader's, for its members (θ_intra). Between groups there is a [`Relay`](super::Relay).
 #[derive(Debug, Default)]
 pub struct Arbiter {
     theta: f32,
@@ -128,45 +127,20 @@ impl Arbiter {
 
 /// The average; whoever answers for the body counts twice.
 fn weighted(states: &[&(u32, BodyState)]) -> Motion {
-    let mut total = 0.0;
-    let first = states[0].1.motion.rotation;
-    let (mut position, mut velocity, mut spin) = (DVec3::ZERO, Vec3::ZERO, Vec3::ZERO);
-    let mut rotation = [0.0_f32; 4];
-    for (reporter, state) in states.iter().copied() {
-        let weight = if state.home.0 == *reporter { 2.0 } else { 1.0 };
-        let motion = &state.motion;
-        total += weight;
-        position += motion.position * f64::from(weight);
-        velocity += motion.linear_velocity * weight;
-        spin += motion.angular_velocity * weight;
-        // A rotation and its negative are the same; they must not cancel out.
-        let sign = if motion.rotation.dot(first) < 0.0 {
-            -weight
-        } else {
-            weight
-        };
-        for (sum, part) in rotation.iter_mut().zip(motion.rotation.to_array()) {
-            *sum += part * sign;
-        }
-    }
-    let rotation = Quat::from_array(rotation);
-    Motion {
-        position: position / f64::from(total),
-        rotation: if rotation.length_squared() > 1e-6 {
-            rotation.normalize()
-        } else {
-            first
-        },
-        linear_velocity: velocity / total,
-        angular_velocity: spin / total,
-    }
+    let weight = |(reporter, state): &(u32, BodyState)| {
+        if state.home.0 == *reporter { 2.0 } else { 1.0 }
+    };
+    let weights: Vec<f32> = states.iter().map(|one| weight(one)).collect();
+    average(states.iter().map(|(_, state)| &state.motion).zip(&weights))
 }
 
 impl Member {
     /// Every few ticks the leader hears what has changed: straddling bodies one by one, others in a sealed bundle for the server.
     pub(super) fn report(&mut self) {
         let period = self.config.result_ticks.max(1);
-        if self.out.len() == 1 || !self.tick.is_multiple_of(period) || self.tick == 0 {
+        // A group of one has nothing to compare, but the server wants to hear of it, too.
+        let nobody_asks = self.out.len() == 1 && !self.config.report_settled;
+        if nobody_asks || !self.tick.is_multiple_of(period) || self.tick == 0 {
             return;
         }
         let settled_bytes = self.settled();
@@ -200,8 +174,10 @@ impl Member {
                 arbiter.forget_before(tick.saturating_sub(4 * period));
             }
             if !settled_bytes.is_empty() {
-                let event = super::MemberEvent::ForServer(settled_bytes);
-                self.events.push_back(event);
+                self.events.push_back(super::MemberEvent::ForServer {
+                    tick: domain::Tick(tick),
+                    states: settled_bytes,
+                });
             }
             return;
         }
@@ -213,22 +189,21 @@ impl Member {
         }
     }
 
+    /// The bodies this member answers for that are not as the server was last told, whoever changed them: a member, a user, or who answered before.
     fn settled(&mut self) -> Vec<u8> {
-        if self.unsettled.is_empty() {
+        if !self.config.report_settled {
             return Vec::new();
         }
-        self.unsettled.sort_unstable();
-        self.unsettled.dedup();
-        let mut states = Vec::with_capacity(self.unsettled.len());
-        for slot in std::mem::take(&mut self.unsettled) {
-            let Some(track) = self.tracks.get(slot) else {
-                continue;
-            };
-            if track.home == self.me() {
-                let frozen = self.space.is_frozen(slot);
-                states.push(track.state(self.space.motion(slot), frozen));
-            }
-        }
+        let (me, space) = (self.me(), &self.space);
+        let states: Vec<BodyState> = self
+            .tracks
+            .all()
+            .filter(|(_, track)| track.home == me && track.settled != track.version)
+            .map(|(slot, track)| {
+                track.settled = track.version;
+                track.state(space.motion(slot), space.is_frozen(slot))
+            })
+            .collect();
         settled(states.iter())
     }
 

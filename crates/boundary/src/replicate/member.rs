@@ -114,7 +114,12 @@ pub struct MemberCounts {
 #[derive(Clone, Debug, PartialEq)]
 pub enum MemberEvent {
     /// Results for the server (only from the leader): states in the format of [`wire::replicate::open_settled`].
-    ForServer(Vec<u8>),
+    ForServer {
+        /// They are how bodies are at the end of this tick.
+        tick: Tick,
+        /// States as [`wire::replicate::settled`] packs them.
+        states: Vec<u8>,
+    },
 }
 
 /// A parcel to be sent.
@@ -177,7 +182,6 @@ pub struct Member {
     pub(super) barrier: Barrier,
     pub(super) counts: MemberCounts,
     pub(super) changed: Vec<Slot>,
-    pub(super) unsettled: Vec<Slot>,
     pub(super) attended: Vec<Slot>,
     /// To whom, of which tick, what.
     pub(super) corrections: Vec<(u32, u64, BodyState)>,
@@ -209,7 +213,6 @@ impl Member {
             barrier: Barrier::new(members),
             counts: MemberCounts::default(),
             changed: Vec::new(),
-            unsettled: Vec::new(),
             attended: Vec::new(),
             corrections: Vec::new(),
             config,
@@ -380,10 +383,6 @@ impl Member {
             track.changed_at = tick;
         }
         self.note_thawed();
-        if self.config.report_settled {
-            let changed = &self.changed;
-            self.unsettled.extend(changed);
-        }
     }
 
     fn note_thawed(&mut self) {

@@ -19,6 +19,7 @@
 //! - [`sub_spaces`]: who has which part of the world, cut at the middle as published or at the median of the load
 //! - [`Member`]: one member as a core: bodies, detection, response, what to say to whom
 //! - [`leader`]: compares what members report and decides above θ_intra
+//! - [`relay`]: compares what groups report and decides above θ_inter
 //!
 //! Why pairs are tested exactly once in synchronised mode is argued in `docs/protocols/replicate.md`.
 
@@ -28,6 +29,7 @@ mod intake;
 pub mod leader;
 pub mod member;
 mod merge;
+pub mod relay;
 pub mod sub_spaces;
 mod tracks;
 
@@ -35,4 +37,5 @@ pub use leader::{Arbiter, Deviation};
 pub use member::{
     ConflictRule, Member, MemberConfig, MemberCounts, MemberEvent, MemberMode, Transmit,
 };
+pub use relay::{Correction, Relay, RelayConfig, RelayCounts};
 pub use sub_spaces::SubSpaces;

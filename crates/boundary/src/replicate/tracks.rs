@@ -33,6 +33,8 @@ pub(crate) struct Track {
     pub leaving: Option<Leaving>,
     /// The version that the leader was last told.
     pub reported: u32,
+    /// The version that the server was last told.
+    pub settled: u32,
     /// A user may push it at any time.
     pub driven: bool,
 }
@@ -65,6 +67,7 @@ impl Track {
             heard_at: tick,
             leaving: None,
             reported: 0,
+            settled: 0,
             driven: false,
         }
     }
@@ -113,6 +116,12 @@ impl Tracks {
 
     pub fn get(&self, slot: Slot) -> Option<&Track> {
         self.by_slot.get(slot.0 as usize)?.as_ref()
+    }
+
+    /// All tracks, by slot.
+    pub fn all(&mut self) -> impl Iterator<Item = (Slot, &mut Track)> {
+        let slots = self.by_slot.iter_mut().enumerate();
+        slots.filter_map(|(index, track)| Some((Slot(index as u32), track.as_mut()?)))
     }
 
     pub fn of(&mut self, slot: Slot) -> &mut Track {

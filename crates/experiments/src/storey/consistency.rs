@@ -7,23 +7,20 @@ use crate::result::{Claim, ExperimentError, ExperimentResult};
 use crate::seeds;
 use crate::table::Table;
 use boundary::Policy;
-use boundary::replicate::{Arbiter, ConflictRule, MemberMode};
-use domain::{BodyId, Epoch, Motion, RegionId};
+use boundary::replicate::{ConflictRule, MemberMode};
 use scenes::Scene;
 use serde_json::json;
 use simulator::network::NetworkConditions;
-use simulator::replicate::{GroupRun, ReplicateOptions};
+use simulator::replicate::{Apart, RelayOptions, Relayed, ReplicateOptions};
 use simulator::{SimOptions, simulate};
-use std::collections::BTreeMap;
-use wire::replicate::BodyState;
 
 /// Denser than the other worlds, so that much happens at the borders.
 const COVERAGE: f64 = 0.05;
 const OBJECTS: u64 = 500;
 const MEMBERS: usize = 4;
-/// In the runs of two groups: so many users, and so long until the other group hears of what they do, seconds.
+/// In the runs of two groups: so many users, and so long is the way from a leader to the relay, seconds.
 const AVATARS: u64 = 50;
-const RELAY_SECS: f64 = 0.1;
+const TO_RELAY_SECS: f64 = 0.05;
 
 fn gas(scale: &Scale, seconds: f64) -> Gas {
     Gas {
@@ -162,7 +159,7 @@ fn between(
     let seconds = if scale.quick { 3.0 } else { 10.0 };
     let mut table = Table::new(
         format!(
-            "Two groups (4 and 3 members) simulate the same {OBJECTS} objects and {AVATARS} avatars for {seconds} s; the second hears of users' actions 0.1 s later; the relay compares ten times a second (no published values)"
+            "Two groups (4 and 3 members) simulate the same {OBJECTS} objects and {AVATARS} avatars for {seconds} s; the second hears of users' actions 0.1 s later; the relay is 50 ms from both leaders, who report what has changed ten times a second (no published values)"
         ),
         &[
             "θ_inter, radii",
@@ -178,19 +175,21 @@ fn between(
     for (done, theta) in thetas.iter().enumerate() {
         let seen = two_groups(scale, seconds, *theta)?;
         let name = theta.map_or("no correction".to_string(), |theta| theta.to_string());
+        let apart = seen.apart;
+        let beyond = 100.0 * apart.beyond as f64 / apart.bodies.max(1) as f64;
         result.rows.push(json!({
-            "table": "between groups", "theta_inter": theta, "mean_m": seen.mean, "max_m": seen.max,
-            "apart_percent": seen.apart, "corrections_per_s": seen.corrections, "kb_per_s": seen.kb_per_s,
+            "table": "between groups", "theta_inter": theta, "mean_m": apart.mean_m, "max_m": apart.max_m,
+            "apart_percent": beyond, "corrections_per_s": seen.corrections_per_s, "kb_per_s": seen.kb_per_s,
         }));
         table.push(vec![
             name,
-            format!("{:.4}", seen.mean),
-            short(seen.max),
-            short(seen.apart),
-            short(seen.corrections),
+            format!("{:.4}", apart.mean_m),
+            short(apart.max_m),
+            short(beyond),
+            short(seen.corrections_per_s),
             short(seen.kb_per_s),
         ]);
-        means.push(seen.mean);
+        means.push(apart.mean_m);
         progress((done + 1) as f64 / thetas.len() as f64);
     }
     result.tables.push(table);
@@ -203,15 +202,13 @@ fn between(
     Ok(())
 }
 
-struct Apart {
-    mean: f64,
-    max: f64,
-    apart: f64,
-    corrections: f64,
+struct Seen {
+    apart: Apart,
+    corrections_per_s: f64,
     kb_per_s: f64,
 }
 
-fn two_groups(scale: &Scale, seconds: f64, theta: Option<f32>) -> Result<Apart, ExperimentError> {
+fn two_groups(scale: &Scale, seconds: f64, theta: Option<f32>) -> Result<Seen, ExperimentError> {
     let near = Gas {
         avatars: AVATARS,
         ..gas(scale, seconds)
@@ -220,9 +217,9 @@ fn two_groups(scale: &Scale, seconds: f64, theta: Option<f32>) -> Result<Apart, 
     // The second group hears of users' actions later.
     let mut far = near.clone();
     for command in &mut far.commands {
-        command.at += RELAY_SECS;
+        command.at += 2.0 * TO_RELAY_SECS;
     }
-    let group = |members: usize, scene: &Scene| {
+    let group = |members: usize, scene: Scene| {
         let options = SimOptions {
             policy: Policy::Replicate,
             servers: Some(members),
@@ -230,76 +227,19 @@ fn two_groups(scale: &Scale, seconds: f64, theta: Option<f32>) -> Result<Apart, 
             checkers: false,
             ..SimOptions::default()
         };
-        GroupRun::new(scene, &options)
+        (scene, options)
     };
-    let mut groups = [group(4, &near)?, group(3, &far)?];
-    let mut relay = theta.map(Arbiter::new);
-    let (ticks, period) = ((seconds * 60.0) as u64, 6);
-    let (mut corrected, mut bytes) = (0, 0);
-    let radius = 0.75_f32.sqrt();
-    let mut last = Vec::new();
-    for tick in (period..=ticks).step_by(period as usize) {
-        for group in &mut groups {
-            group.run_until(tick);
-        }
-        let [a, b] = [&groups[0], &groups[1]].map(homes);
-        last = apart(&a, &b);
-        let Some(relay) = &mut relay else {
-            continue;
-        };
-        for (body, motions) in a
-            .iter()
-            .filter_map(|(body, a)| Some((*body, [*a, *b.get(body)?])))
-        {
-            let mut decision = None;
-            for (from, motion) in motions.iter().enumerate() {
-                let state = state(body, from as u32, motion);
-                decision = relay.report(from as u32, tick, &state, radius);
-            }
-            if let Some(decision) = decision {
-                corrected += 1;
-                // Two reports and two answers of a state each.
-                bytes += 4 * 71;
-                for group in &mut groups {
-                    group.correct(body, decision.state.motion);
-                }
-            }
-        }
-    }
-    let count = last.len().max(1) as f64;
-    Ok(Apart {
-        mean: last.iter().sum::<f64>() / count,
-        max: last.iter().copied().fold(0.0, f64::max),
-        apart: 100.0 * last.iter().filter(|m| **m > f64::from(radius)).count() as f64 / count,
-        corrections: f64::from(corrected) / seconds,
-        kb_per_s: f64::from(bytes) / seconds / 1000.0,
+    let options = RelayOptions {
+        theta_inter: theta,
+        delay_secs: TO_RELAY_SECS,
+    };
+    let mut run = Relayed::new(&[group(4, near), group(3, far)], options)?;
+    run.run_until((seconds * 60.0) as u64);
+    // Unit cubes.
+    let radius = 0.75_f64.sqrt();
+    Ok(Seen {
+        apart: run.apart(radius),
+        corrections_per_s: run.counts().corrections as f64 / seconds,
+        kb_per_s: run.bytes() as f64 / seconds / 1000.0,
     })
-}
-
-fn homes(group: &GroupRun) -> BTreeMap<BodyId, Motion> {
-    let copies = group.members().flat_map(|member| member.copies());
-    copies
-        .filter(|copy| copy.at_home || copy.leaving)
-        .map(|copy| (copy.body, *copy.motion))
-        .collect()
-}
-
-fn apart(a: &BTreeMap<BodyId, Motion>, b: &BTreeMap<BodyId, Motion>) -> Vec<f64> {
-    let pairs = a.iter().filter_map(|(body, a)| Some((a, b.get(body)?)));
-    pairs
-        .map(|(a, b)| (a.position - b.position).length())
-        .collect()
-}
-
-fn state(body: BodyId, from: u32, motion: &Motion) -> BodyState {
-    BodyState {
-        body,
-        epoch: Epoch(0),
-        version: 0,
-        author: RegionId(from),
-        home: RegionId(from),
-        frozen: false,
-        motion: *motion,
-        base: None,
-    }
 }

@@ -1,13 +1,10 @@
 //! The thesis's world (5.2): n objects that move freely in a cube whose volume grows with n, and one avatar per node.
 
-use domain::{
-    Body, BodyForm, BodyId, Layout, Material, Motion, Rect, Shape, Static, StaticId, TickLength,
-};
+use domain::{Body, BodyForm, BodyId, Material, Motion, Shape};
 use glam::{DVec3, Quat, Vec3};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use scenes::{Action, Command, Regions, Scene, Tolerances};
-use std::collections::BTreeMap;
+use scenes::{Action, Command, Scene, Tolerances};
 
 /// The share of the world that objects fill.
 pub(super) const COVERAGE: f64 = 0.0044;
@@ -54,30 +51,14 @@ impl Gas {
             })
             .collect();
         Scene {
-            name: format!("{} cubes", self.objects),
             seconds: self.seconds,
             seed: self.seed,
-            gravity: Vec3::ZERO,
-            step: TickLength::default(),
-            world: Rect {
-                min: [-half; 2],
-                max: [half; 2],
-            },
-            regions: Regions {
-                layout: Layout::Tree,
-                servers: 1,
-                boxes: Vec::new(),
-            },
             tolerances: Tolerances {
                 speed: FASTEST,
                 ..Tolerances::default()
             },
-            statics: walls(half),
-            bodies,
-            joints: Vec::new(),
-            injectors: Vec::new(),
             commands: self.whims(&mut rng),
-            names: BTreeMap::new(),
+            ..Scene::closed_box(format!("{} cubes", self.objects), half, MATERIAL, bodies)
         }
     }
 
@@ -110,26 +91,6 @@ fn direction(rng: &mut Pcg64Mcg) -> Vec3 {
             return vector.normalize();
         }
     }
-}
-
-/// Six thick slabs around the world.
-fn walls(half: f64) -> Vec<Static> {
-    (0..6_u32)
-        .map(|side| {
-            let axis = side as usize / 2;
-            let mut position = DVec3::ZERO;
-            position[axis] = (half + 5.0) * if side % 2 == 0 { 1.0 } else { -1.0 };
-            let mut size = Vec3::splat(2.0 * half as f32 + 20.0);
-            size[axis] = 10.0;
-            Static {
-                id: StaticId(side),
-                shape: Shape::Cuboid { size },
-                position,
-                rotation: Quat::IDENTITY,
-                material: MATERIAL,
-            }
-        })
-        .collect()
 }
 
 #[cfg(test)]

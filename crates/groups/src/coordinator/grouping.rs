@@ -25,7 +25,6 @@ impl Round {
 impl Coordinator {
     pub(super) fn regroup_if_due(&mut self, now: SimTime) {
         if self.round.is_none() && self.regroup_at.is_some_and(|at| at <= now) {
-            self.regroup_at = None;
             self.ask_for_candidates(now);
         }
         let over = |round: &Round| round.missing.is_empty() || round.until <= now;
@@ -35,7 +34,12 @@ impl Coordinator {
         }
     }
 
+    /// Asks everyone. Who has come so lately that others cannot have measured it is asked again with everyone when they can: else it would have to
+    /// wait for a vote.
     fn ask_for_candidates(&mut self, now: SimTime) {
+        let settle = SimTime::from_secs(self.config.settle_secs);
+        let settled = self.nodes.values().map(|record| record.joined + settle);
+        self.regroup_at = settled.filter(|at| *at > now).max();
         let number = now.0;
         let everyone: BTreeSet<NodeId> = self.nodes.keys().copied().collect();
         for node in &everyone {

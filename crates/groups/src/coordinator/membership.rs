@@ -28,6 +28,7 @@ impl Coordinator {
             address: from,
             machine,
             group,
+            joined: now,
             since: now,
             heard: now,
         };

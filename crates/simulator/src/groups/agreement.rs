@@ -34,8 +34,21 @@ fn body_of(key: ObjectKey) -> BodyId {
     BodyId((u64::from(key.client.unsigned_abs()) << 32) | (key.id & 0xffff_ffff))
 }
 
+/// A station's lengths are in the world's own unit, and the thesis's was the pixel: an update for every pixel off. Avatars are measured in metres.
+const THRESHOLD_M: f64 = 0.02;
+const REARM_GAP_M: f64 = 0.05;
+
+/// Settings for avatars of about a metre. With the threshold of one *unit* a station that doubts (its gate adds what replicas may be off) would be sure of a
+/// hit only when the avatars are deep inside each other.
+pub fn in_metres(settings: Settings) -> Settings {
+    let mut settings = settings;
+    settings.reckoning.threshold = THRESHOLD_M;
+    settings.agreement.rearm_gap = REARM_GAP_M;
+    settings
+}
+
 impl AvatarAgreement {
-    /// A station per group; `delay` is how long a message takes from one leader to another.
+    /// A station per group; `delay` is how long a message takes from one leader to another. Lengths in the settings are metres: see [`in_metres`].
     pub fn new(
         groups: &[GroupId],
         settings: &Settings,

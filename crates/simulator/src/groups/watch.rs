@@ -39,7 +39,7 @@ impl Limits {
             uncovered: secs(config.silence_secs + config.flush_secs + 2.0 * run.step_secs + 0.4),
             preparing: secs(2.0),
             shadow: secs(draw::CALM_SECS - 4.0),
-            arrived: secs(15.0),
+            arrived: secs(10.0),
         }
     }
 }

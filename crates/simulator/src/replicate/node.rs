@@ -3,7 +3,7 @@
 use crate::network::{Channel, ChannelConfig};
 use boundary::replicate::{Member, MemberEvent, SubSpaces};
 use cpu_time::ThreadTime;
-use domain::{Body, BodyId, RegionId, SimTime, Tick};
+use domain::{Body, BodyId, Motion, RegionId, SimTime, Tick};
 use scenes::Action;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +14,11 @@ use wire::replicate::{decode, encode};
 const LOSSY: u8 = 0;
 const CHANNEL: u8 = 1;
 
-/// What the scene asks for at a tick; every member hears it at the same one.
+/// What the scene, or the relay, asks for at a tick; every member hears it at the same one.
 pub(super) enum Wish {
     Spawn(Box<Body>),
     Act(BodyId, Action),
+    Correct(BodyId, Motion),
 }
 
 pub(super) struct Node {
@@ -34,8 +35,9 @@ pub(super) struct Node {
     spent: Duration,
     /// Encoded parcels: to whom, whether reliably.
     pub outbox: Vec<(RegionId, bool, Vec<u8>)>,
-    /// Bytes of results for the server (the leader only).
+    /// Bytes of results for the server (the leader only), and the results themselves if a relay wants them.
     pub for_server: u64,
+    pub reports: Option<Vec<(Tick, Vec<u8>)>>,
     /// Parcels that could not be read.
     pub unreadable: u64,
     config: ChannelConfig,
@@ -76,6 +78,7 @@ impl Node {
             spent: Duration::ZERO,
             outbox: Vec::new(),
             for_server: 0,
+            reports: None,
             unreadable: 0,
             config,
             clock_cost: clock_cost(),
@@ -177,6 +180,7 @@ impl Node {
             Wish::Act(body, Action::Velocity(velocity)) => {
                 self.member.set_velocity(*body, *velocity);
             }
+            Wish::Correct(body, motion) => self.member.correct(*body, *motion),
         }
     }
 
@@ -199,8 +203,11 @@ impl Node {
             let bytes = encode(&transmit.parcel).expect("a member says only what makes sense");
             self.outbox.push((transmit.to, transmit.reliable, bytes));
         }
-        while let Some(MemberEvent::ForServer(bytes)) = self.member.poll_event() {
-            self.for_server += bytes.len() as u64;
+        while let Some(MemberEvent::ForServer { tick, states }) = self.member.poll_event() {
+            self.for_server += states.len() as u64;
+            if let Some(reports) = &mut self.reports {
+                reports.push((tick, states));
+            }
         }
     }
 

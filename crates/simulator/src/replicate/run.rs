@@ -8,8 +8,8 @@ use crate::network::Network;
 use crate::options::SimOptions;
 use crate::outcome::{CpuPerTick, Outcome};
 use crate::simulation::SimError;
-use boundary::replicate::{Member, MemberCounts, SubSpaces};
-use domain::{BodyId, Bounds, Motion, RegionId, RegionMap, SimTime, Tick, TickLength};
+use boundary::replicate::{Correction, Member, MemberCounts, SubSpaces};
+use domain::{Bounds, RegionId, RegionMap, SimTime, Tick, TickLength};
 use scenes::Scene;
 use std::sync::Arc;
 
@@ -157,11 +157,35 @@ impl GroupRun {
         self.network.stats().bytes
     }
 
-    /// Someone above the group knows better where a body is. Every member hears it, between two iterations.
-    pub fn correct(&mut self, body: BodyId, motion: Motion) {
-        for node in &mut self.nodes {
-            node.member.correct(body, motion);
-        }
+    /// From now on the leader's results for the server are kept for [`take_reports`](Self::take_reports).
+    pub(super) fn keep_reports(&mut self) {
+        self.nodes[0].reports = Some(Vec::new());
+    }
+
+    /// What the leader has for the server: the tick, and states as they are at its end.
+    pub(super) fn take_reports(&mut self) -> Vec<(Tick, Vec<u8>)> {
+        let reports = self.nodes[0].reports.as_mut();
+        reports.map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The first tick before which every member can still be told something.
+    pub(super) fn may_still_hear(&self) -> Tick {
+        let ticks = self.nodes.iter().map(|node| node.member.tick().0);
+        // A member that is about to compute its next tick may have heard all that is wished for by then.
+        Tick(ticks.max().unwrap_or(0) + 2)
+    }
+
+    /// The relay between groups knows better where a body is: every member hears it before it computes the same tick.
+    pub(super) fn correct(&mut self, correction: &Correction) {
+        let tick = correction.before.0.max(self.may_still_hear().0);
+        let after = self.wishes.partition_point(|(at, _)| *at <= tick);
+        let wish = Wish::Correct(correction.body, correction.motion);
+        self.wishes.insert(after, (tick, wish));
+    }
+
+    /// How many members there are.
+    pub(super) fn size(&self) -> u32 {
+        self.nodes.len() as u32
     }
 
     fn slowest(&self) -> u64 {

@@ -1,0 +1,151 @@
+//! Two groups that simulate one world each under the policy `replicate`, and the relay between them.
+
+use boundary::Policy;
+use boundary::replicate::MemberMode;
+use domain::{Body, BodyForm, BodyId, Material, Motion, Shape};
+use glam::{DVec3, Vec3};
+use scenes::{Action, Command, Scene};
+use simulator::SimOptions;
+use simulator::network::NetworkConditions;
+use simulator::replicate::{RelayOptions, Relayed, ReplicateOptions};
+
+const DELAY_SECS: f64 = 0.05;
+const RADIUS: f32 = 0.5;
+const TICKS: u64 = 360;
+
+/// Balls on a line, and a user who sends one of them through the others: so what happens later depends on when.
+fn balls(heard_later_secs: f64) -> Scene {
+    let material = Material {
+        restitution: 1.0,
+        friction: 0.0,
+        ..Material::default()
+    };
+    let form = BodyForm {
+        material,
+        ..BodyForm::of(Shape::Sphere { radius: RADIUS })
+    };
+    let bodies = (0..8_u64).map(|id| {
+        let across = if id % 2 == 0 { 0.1 } else { -0.15 };
+        let place = DVec3::new(-8.0 + 2.2 * id as f64, across, 0.3 * across);
+        let drift = Vec3::new(0.0, 0.2 * across as f32, 0.1);
+        let motion = Motion {
+            linear_velocity: drift,
+            ..Motion::at(place)
+        };
+        Body::new(BodyId(id + 1), form.clone(), motion)
+    });
+    let mut scene = Scene::closed_box("balls", 12.0, material, bodies.collect());
+    scene.seconds = TICKS as f64 / 60.0;
+    for (at, speed) in [(0.5, 6.0), (2.0, -5.0), (3.5, 4.0)] {
+        scene.commands.push(Command {
+            at: at + heard_later_secs,
+            body: BodyId(1),
+            action: Action::Velocity(Vec3::new(speed, 0.3, 0.0)),
+        });
+    }
+    scene
+}
+
+fn group(members: usize, mode: MemberMode, scene: Scene) -> (Scene, SimOptions) {
+    let options = SimOptions {
+        policy: Policy::Replicate,
+        servers: Some(members),
+        network: NetworkConditions::data_centre(),
+        replicate: ReplicateOptions {
+            mode,
+            ..ReplicateOptions::default()
+        },
+        checkers: false,
+        ..SimOptions::default()
+    };
+    (scene, options)
+}
+
+fn relayed(sizes: [usize; 2], mode: MemberMode, later: f64, theta_inter: Option<f32>) -> Relayed {
+    let groups = [
+        group(sizes[0], mode, balls(0.0)),
+        group(sizes[1], mode, balls(later)),
+    ];
+    let options = RelayOptions {
+        theta_inter,
+        delay_secs: DELAY_SECS,
+    };
+    Relayed::new(&groups, options).expect("a sound scene")
+}
+
+/// The mean distance over the second half of the run.
+fn mean_apart(run: &mut Relayed) -> f64 {
+    let mut sum = 0.0;
+    let mut samples = 0.0;
+    for tick in (TICKS / 2..=TICKS).step_by(10) {
+        run.run_until(tick);
+        let apart = run.apart(f64::from(RADIUS));
+        assert_eq!(apart.bodies, 8, "every body is in both groups");
+        sum += apart.mean_m;
+        samples += 1.0;
+    }
+    sum / samples
+}
+
+/// ST-38: the leaders' own reports drive the relay, over lines with a delay. Without it groups of which one hears its users later drift apart; with it
+/// they stay within about what θ_inter and the way to the relay allow. A group of one reports like any other.
+#[test]
+fn st_38_the_relay_keeps_groups_together() {
+    for sizes in [[4, 3], [2, 1]] {
+        let free = mean_apart(&mut relayed(sizes, MemberMode::Synchronised, 0.1, None));
+        let mut run = relayed(sizes, MemberMode::Synchronised, 0.1, Some(0.5));
+        let held = mean_apart(&mut run);
+        let counts = run.counts();
+        println!("{sizes:?}: {free:.3} m free, {held:.3} m held, {counts:?}");
+        assert!(free > 2.0, "there is something to correct: {free}");
+        assert!(held < 0.4 * free && held < 0.8, "{held} of {free}");
+        assert!(counts.corrections > 0 && counts.states > 0);
+        assert_eq!(
+            (counts.unreadable, counts.foreign, counts.unknown),
+            (0, 0, 0)
+        );
+    }
+}
+
+/// Groups that hear the same at the same time compute the same: nothing is corrected, and the relay changes nothing.
+#[test]
+fn st_38_the_relay_leaves_equal_groups_alone() {
+    let mut run = relayed([1, 1], MemberMode::Synchronised, 0.0, Some(0.5));
+    run.run_until(TICKS);
+    assert!(run.counts().states > 0, "leaders have reported");
+    assert_eq!(run.counts().corrections, 0);
+    assert_eq!(run.apart(0.0).max_m, 0.0);
+}
+
+/// A correction reaches all members of a group before the same tick: members that wait for each other still have equal copies, bit by bit.
+#[test]
+fn st_38_corrections_keep_copies_equal() {
+    let mut run = relayed([4, 3], MemberMode::Synchronised, 0.1, Some(0.1));
+    for tick in (30..=TICKS).step_by(30) {
+        run.run_until(tick);
+        for group in run.groups() {
+            let copies: Vec<_> = group.members().flat_map(|member| member.copies()).collect();
+            for home in copies.iter().filter(|copy| copy.at_home) {
+                let others = copies.iter().filter(|copy| copy.body == home.body);
+                for other in others {
+                    let same = group.members().all(|member| member.tick().0 == tick);
+                    assert!(!same || other.motion == home.motion, "{:?}", home.body);
+                }
+            }
+        }
+    }
+    assert!(run.counts().corrections > 3);
+}
+
+/// Same seed, same bits.
+#[test]
+fn i7_relayed_groups_are_reproducible() {
+    let end = |mode| {
+        let mut run = relayed([3, 2], mode, 0.1, Some(0.3));
+        run.run_until(TICKS);
+        (run.apart(0.2), run.counts(), run.bytes())
+    };
+    for mode in [MemberMode::Synchronised, MemberMode::Unsynchronised] {
+        assert_eq!(end(mode), end(mode));
+    }
+}
