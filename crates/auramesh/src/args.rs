@@ -1,5 +1,6 @@
 //! What can be typed. The names are fixed by the design; clap checks them and prints the help.
 
+use crate::group_moves::GroupMove;
 use crate::local_cluster::Namespaces;
 use clap::{Args, Parser, ValueEnum};
 use domain::Layout;
@@ -168,13 +169,15 @@ pub struct SimArgs {
     /// Instead of a scene: that many runs of consistency groups, a minute each, with joins, leaves, crashes, partitions, slow
     /// lines and votes, seeded K, K+1, ..
     #[arg(long, value_name = "RUNS", num_args = 0..=1, default_missing_value = SOAK_RUNS,
-          value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "soak")]
+          value_parser = clap::value_parser!(u32).range(1..),
+          conflicts_with_all = ["soak", "servers", "seconds", "net", "layout", "policy", "unsynchronised", "cuts", "aura", "no_tie_break", "handover", "faults", "frame_ms", "unaligned"])]
     pub group_soak: Option<u32>,
 
     /// Instead of a scene: machines at so many places that are far apart; measured pings decide who shares a world, and
-    /// avatars are relayed between the groups. --servers is the number of machines [default: 3 per place].
+    /// avatars are relayed between the groups. --servers is the number of machines [default: 3 per place], the latency of --net lies between
+    /// two places [default: 60 ms].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16),
-          conflicts_with_all = ["soak", "group_soak"])]
+          conflicts_with_all = ["soak", "group_soak", "layout", "policy", "unsynchronised", "cuts", "aura", "no_tie_break", "handover", "faults", "frame_ms", "unaligned"])]
     pub groups: Option<u32>,
 }
 
@@ -411,15 +414,20 @@ pub struct DemoArgs {
     pub tokens_file: Option<PathBuf>,
 
     /// Servers at so many places that are far apart (emulated delay): measured pings decide who shares a world, every group simulates
-    /// the whole world for its own users, and avatars are relayed between groups.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
+    /// the whole world for its own users, and avatars are relayed between groups. --servers is the number of machines in all, dealt round.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8), conflicts_with = "tokens_file")]
     pub groups: u32,
 
-    /// The emulated delay between two places, milliseconds one way; only with --groups.
-    #[arg(long, value_name = "MS", default_value_t = 60.0, value_parser = delay_ms)]
+    /// With --groups: the emulated delay between two places, milliseconds one way.
+    #[arg(long, value_name = "MS", default_value_t = 60.0, value_parser = delay_ms, allow_negative_numbers = true, requires = "groups")]
     pub group_delay_ms: f64,
 
-    /// Ends after so many seconds [default: with Ctrl-C]; only with --groups.
+    /// With --groups: so many seconds after the start a machine moves to another place, SECONDS:MACHINE:PLACE; its delays change, and votes follow.
+    /// Can be given several times.
+    #[arg(long, value_name = "S:M:P", requires = "groups")]
+    pub group_move: Vec<GroupMove>,
+
+    /// Ends after so many seconds [default: with Ctrl-C].
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub seconds: Option<f64>,
 }
@@ -575,9 +583,9 @@ pub enum Policy {
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub enum Cuts {
     /// At the middle of the longest side, as published.
-    #[default]
     Published,
     /// So that every member has as many bodies, again every two seconds.
+    #[default]
     Balanced,
 }
 

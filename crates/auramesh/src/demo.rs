@@ -13,7 +13,7 @@ use cluster::schema::{Role, WorldOptions};
 use cluster::server::HostSettings;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
 /// How often it is looked after servers that have died.
@@ -23,7 +23,7 @@ const FAREWELL: Duration = Duration::from_secs(3);
 /// Wishes that wait; more must wait with whoever has them.
 const MOST_WISHES: usize = 16;
 
-/// Shows it until Ctrl-C.
+/// Shows it until Ctrl-C, or for as long as was said.
 pub fn run(args: &DemoArgs) -> Status {
     start_logging("warn");
     ended(block_on(demo(args)).and_then(|result| result))
@@ -116,7 +116,10 @@ async fn demo(args: &DemoArgs) -> Result<(), String> {
         args.scene,
         cluster.process_ids()
     ));
-    loop {
+    let end = args
+        .seconds
+        .map(|secs| Instant::now() + Duration::from_secs_f64(secs));
+    while end.is_none_or(|end| Instant::now() < end) {
         tokio::select! {
             () = cluster::node::stopped(&mut stop) => break,
             Some((wish, answer)) = wanted.recv() => {
@@ -127,7 +130,13 @@ async fn demo(args: &DemoArgs) -> Result<(), String> {
         }
         cluster.replace_dead().await?;
     }
-    let _ = tokio::time::timeout(FAREWELL, serving).await;
+    // If nobody has asked to stop, the gateway does not know that it ends.
+    let farewell = if *stop.borrow() {
+        FAREWELL
+    } else {
+        Duration::ZERO
+    };
+    let _ = tokio::time::timeout(farewell, serving).await;
     cluster.stop().await;
     Ok(())
 }

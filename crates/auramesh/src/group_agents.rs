@@ -14,6 +14,7 @@ use glam::{DVec3, Vec3};
 use groups::{
     Address, Client, Coordinator, CoordinatorEvent, Division, GroupConfig, GroupId, MachineId,
     Member, NodeId, ObjectClass, ObjectInfo, ObjectKey, ObjectState, PingConfig, Stabilisers,
+    VoteKind,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,6 +70,8 @@ pub struct Board {
     pub avatars: BTreeMap<GroupId, Vec<SeenAvatar>>,
     /// What was decided, in words.
     pub news: Vec<String>,
+    /// Machines that shall be at another place: which, where.
+    pub moves: Vec<(usize, usize)>,
 }
 
 /// The thread.
@@ -145,7 +148,9 @@ impl Drop for Agents {
 struct Run {
     start: Instant,
     post: GroupPost,
-    places: usize,
+    /// Where each machine is; a user is where the machine of its number is.
+    places: Vec<usize>,
+    delay_ms: f64,
     coordinator: (Address, Coordinator),
     members: Vec<(Address, Member)>,
     users: Vec<(Address, Client)>,
@@ -184,7 +189,7 @@ impl Run {
         };
         let mut users = Vec::new();
         for place in 0..places {
-            // On the first machine of its place.
+            // On the machine of its place's number.
             let client = Client::new(
                 config,
                 MachineId(1 + place as u64),
@@ -197,27 +202,23 @@ impl Run {
         let mut run = Self {
             start: Instant::now(),
             post,
-            places,
+            places: (0..machines).map(|machine| machine % places).collect(),
+            delay_ms,
             coordinator: (at, coordinator),
             members,
             users,
         };
-        run.set_delays(delay_ms);
+        run.set_delays();
         Ok(run)
     }
 
-    fn set_delays(&mut self, delay_ms: f64) {
-        let places = self.places;
-        let nodes = self
-            .members
-            .iter()
-            .enumerate()
-            .map(|(i, (address, _))| (*address, i % places));
-        let users = self
-            .users
-            .iter()
-            .enumerate()
-            .map(|(place, (address, _))| (*address, place));
+    fn set_delays(&mut self) {
+        let delay_ms = self.delay_ms;
+        let at = |machine: usize| self.places[machine];
+        let nodes = self.members.iter().enumerate();
+        let nodes = nodes.map(|(machine, (address, _))| (*address, at(machine)));
+        let users = self.users.iter().enumerate();
+        let users = users.map(|(machine, (address, _))| (*address, at(machine)));
         let ends: Vec<(Address, usize)> = nodes.chain(users).collect();
         for (a, from) in &ends {
             for (b, to) in &ends {
@@ -245,7 +246,14 @@ impl Run {
         for (from, to, message) in self.post.receive(now) {
             self.hand_over(now, from, to, message);
         }
-        let acts = lock(board).acts.clone();
+        let (acts, moves) = {
+            let mut board = lock(board);
+            (board.acts.clone(), std::mem::take(&mut board.moves))
+        };
+        for (machine, place) in moves {
+            self.places[machine] = place;
+            self.set_delays();
+        }
         for (place, (_, user)) in self.users.iter_mut().enumerate() {
             if let Some((position, velocity)) = acts.get(&place) {
                 let state = ObjectState {
@@ -315,7 +323,7 @@ impl Run {
     fn publish(&mut self, now: SimTime, board: &mut Board) {
         board.now = now;
         while let Some(event) = self.coordinator.1.poll_event() {
-            if let Some(text) = told(&event) {
+            if let Some(text) = self.told(&event) {
                 board.news.push(format!("{:.1} s: {text}", now.as_secs()));
             }
         }
@@ -392,27 +400,40 @@ impl Run {
         }
         seen.into_values().collect()
     }
-}
 
-fn told(event: &CoordinatorEvent) -> Option<String> {
-    match event {
-        CoordinatorEvent::Allocated {
-            group,
-            epoch,
-            members,
-        } => {
-            let members: Vec<String> = members.iter().map(ToString::to_string).collect();
-            Some(format!(
-                "{group} is {} (allocation {epoch})",
-                members.join(", ")
-            ))
+    /// A decision in words; nodes by the numbers of their machines.
+    fn told(&self, event: &CoordinatorEvent) -> Option<String> {
+        let named = |node: &NodeId| match self.machine_of(*node) {
+            Some(machine) => format!("machine {machine}"),
+            None => node.to_string(),
+        };
+        match event {
+            CoordinatorEvent::Allocated {
+                group,
+                epoch,
+                members,
+            } => {
+                let members: Vec<String> = members.iter().map(named).collect();
+                Some(format!(
+                    "{group} is {} (allocation {epoch})",
+                    members.join(", ")
+                ))
+            }
+            CoordinatorEvent::Voted {
+                kind,
+                about,
+                passed,
+            } => {
+                let (question, answer) = match (kind, passed) {
+                    (VoteKind::Inclusion, true) => ("in", "it comes in"),
+                    (VoteKind::Inclusion, false) => ("in", "it stays outside"),
+                    (VoteKind::Rejection, true) => ("out", "it goes"),
+                    (VoteKind::Rejection, false) => ("out", "it stays"),
+                };
+                Some(format!("a vote, {} {question}: {answer}", named(about)))
+            }
+            CoordinatorEvent::NodeGone { node, .. } => Some(format!("{} is gone", named(node))),
+            _ => None,
         }
-        CoordinatorEvent::Voted {
-            kind,
-            about,
-            passed,
-        } => Some(format!("a vote about {about}: {kind:?}, passed: {passed}")),
-        CoordinatorEvent::NodeGone { node, .. } => Some(format!("{node} is gone")),
-        _ => None,
     }
 }

@@ -7,6 +7,7 @@ use crate::{Status, reproduce};
 use serde::Serialize;
 use serde_json::json;
 use simulator::groups::{Findings, GroupOutcome, GroupRun, GroupSim};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -17,6 +18,8 @@ const SEEDS_PER_REPETITION: u64 = 10;
 /// Used if nothing else is said: long enough for pings, groups and a little life.
 const SHOW_SECS: f64 = 30.0;
 const SHOW_DELAY_MS: f64 = 60.0;
+/// Everyone pings everyone: more take too long to watch.
+const MOST_MACHINES: usize = 48;
 
 /// What all runs came to.
 #[derive(Debug, Default, Serialize)]
@@ -187,7 +190,13 @@ fn described(tally: &Tally) -> String {
 /// Machines at some places: who finds whom, and who gets which part.
 pub fn show(args: &SimArgs, places: u32) -> Status {
     let places = places as usize;
-    let machines = args.servers.unwrap_or(3 * places).clamp(places, 64);
+    let machines = args.servers.unwrap_or(3 * places);
+    if !(places..=MOST_MACHINES).contains(&machines) {
+        eprintln!(
+            "error: --servers {machines}: with --groups {places} it must be {places} to {MOST_MACHINES} (every place needs a machine)"
+        );
+        return Status::BadInput;
+    }
     let seed = args.seed.unwrap_or(FIRST_SEED);
     let seconds = args.seconds.unwrap_or(SHOW_SECS);
     let between_ms = args.net.map_or(SHOW_DELAY_MS, |net| net.latency_ms);
@@ -252,18 +261,21 @@ fn as_text(run: &GroupRun, outcome: &GroupOutcome) -> String {
                 delays.join(", ")
             );
         }
-        if let Some(leader) = group.members.first() {
-            let ages: Vec<String> = leader
-                .avatars
-                .iter()
-                .map(|(key, age)| format!("{key} {:.0} ms", age * 1e3))
-                .collect();
-            let _ = writeln!(
-                text,
-                "  avatars known here, and how old the news are: {}",
-                ages.join(", ")
-            );
+        // Each member hears of the avatars in its part: the freshest news in the group count.
+        let mut freshest: BTreeMap<String, f64> = BTreeMap::new();
+        for (key, age) in group.members.iter().flat_map(|member| &member.avatars) {
+            let known = freshest.entry(key.to_string()).or_insert(*age);
+            *known = known.min(*age);
         }
+        let ages: Vec<String> = freshest
+            .iter()
+            .map(|(key, age)| format!("{key} {:.0} ms", age * 1e3))
+            .collect();
+        let _ = writeln!(
+            text,
+            "  avatars known here, and how old the news are: {}",
+            ages.join(", ")
+        );
     }
     let found = &outcome.findings;
     let _ = writeln!(

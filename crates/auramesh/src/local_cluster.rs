@@ -147,6 +147,8 @@ pub struct LocalCluster {
     coordinator: JoinHandle<()>,
     /// Whoever drops these kills the processes: nothing is left behind.
     servers: Vec<ServerProcess>,
+    /// Those that give their regions away before they end.
+    retiring: Vec<ServerProcess>,
     ground: Ground,
     /// What adjustable links are like now.
     conditions: Option<String>,
@@ -192,6 +194,7 @@ impl LocalCluster {
             ground,
             conditions: None,
             servers: Vec::new(),
+            retiring: Vec::new(),
             started: 0,
         };
         for _ in 0..servers {
@@ -200,8 +203,8 @@ impl LocalCluster {
         Ok(cluster)
     }
 
-    /// One more server.
-    pub async fn start_server(&mut self) -> Result<(), String> {
+    /// One more server; its name.
+    pub async fn start_server(&mut self) -> Result<String, String> {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         // Their logs are the details of one command's run.
         let log = std::env::var(LOG_VARIABLE).unwrap_or_else(|_| "warn".to_owned());
@@ -223,7 +226,7 @@ impl LocalCluster {
             .spawn();
         let child = child.map_err(|error| format!("cannot start a region server: {error}"))?;
         let mut server = ServerProcess {
-            name,
+            name: name.clone(),
             child,
             died: None,
         };
@@ -232,7 +235,18 @@ impl LocalCluster {
         }
         self.servers.push(server);
         self.started += 1;
-        Ok(())
+        Ok(name)
+    }
+
+    /// A server shall go: it gives its regions to the others, and ends. If the one of this name has died, whoever stands in for it goes.
+    pub fn retire(&mut self, name: &str) {
+        let named = self.servers.iter().position(|server| server.name == name);
+        if let Some(index) = named.or(self.servers.len().checked_sub(1)) {
+            let mut server = self.servers.remove(index);
+            // It ends when nobody can tell it anything any more.
+            drop(server.child.stdin.take());
+            self.retiring.push(server);
+        }
     }
 
     /// The servers' process numbers.
@@ -253,6 +267,8 @@ impl LocalCluster {
                 tracing::warn!(name = server.name, "a region server has died");
             }
         }
+        self.retiring
+            .retain_mut(|server| matches!(server.child.try_wait(), Ok(None)));
         let before = self.servers.len();
         let mourned = |died: Instant| now.duration_since(died) < MOURNING;
         self.servers
@@ -293,10 +309,12 @@ impl LocalCluster {
 
     /// Ends everything.
     pub async fn stop(mut self) {
-        for server in &mut self.servers {
+        let mut servers = std::mem::take(&mut self.servers);
+        servers.append(&mut self.retiring);
+        for server in &mut servers {
             let _ = server.child.start_kill();
         }
-        for server in &mut self.servers {
+        for server in &mut servers {
             let _ = server.child.wait().await;
         }
         self.stop.send_replace(true);

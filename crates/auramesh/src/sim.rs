@@ -90,9 +90,6 @@ fn options(args: &SimArgs, scene: &Scene) -> Result<SimOptions, String> {
     })
 }
 
-/// The world is divided anew every two seconds.
-const BALANCE_TICKS: u64 = 120;
-
 fn replicate(args: &SimArgs) -> ReplicateOptions {
     ReplicateOptions {
         mode: match args.unsynchronised {
@@ -101,9 +98,7 @@ fn replicate(args: &SimArgs) -> ReplicateOptions {
         },
         cuts: match args.cuts {
             Cuts::Published => CutsOption::Published,
-            Cuts::Balanced => CutsOption::Balanced {
-                again_ticks: BALANCE_TICKS,
-            },
+            Cuts::Balanced => CutsOption::BALANCED,
         },
         ..ReplicateOptions::default()
     }

@@ -432,8 +432,8 @@ impl Space {
         );
     }
 
-    /// Counts how long bodies have been still, and freezes those that may be. `frozen` hears of each.
-    pub fn freeze(&mut self, may: impl Fn(Slot) -> bool, mut frozen: impl FnMut(Slot)) {
+    /// Counts how long bodies have been still, and freezes those that may be. `frozen` hears of each, and how it moved before.
+    pub fn freeze(&mut self, may: impl Fn(Slot) -> bool, mut frozen: impl FnMut(Slot, Motion)) {
         let Some(freezing) = self.settings.freezing else {
             return;
         };
@@ -454,8 +454,9 @@ impl Space {
                 0.0
             };
             if self.still_secs[i] >= freezing.after_secs && may(Slot(slot)) {
+                let before = *motion;
                 self.set_frozen(Slot(slot), true);
-                frozen(Slot(slot));
+                frozen(Slot(slot), before);
             }
         }
     }
@@ -476,7 +477,7 @@ impl Space {
         self.integrate();
         self.detect();
         self.respond();
-        self.freeze(|_| true, |_| {});
+        self.freeze(|_| true, |_, _| {});
         self.thawed.clear();
     }
 

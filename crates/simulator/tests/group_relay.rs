@@ -3,7 +3,9 @@
 use boundary::Policy;
 use boundary::replicate::MemberMode;
 use domain::{Body, BodyForm, BodyId, Material, Motion, Shape};
-use glam::{DVec3, Vec3};
+use glam::DVec3;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 use scenes::{Action, Command, Scene};
 use simulator::SimOptions;
 use simulator::network::NetworkConditions;
@@ -13,8 +15,13 @@ const DELAY_SECS: f64 = 0.05;
 const RADIUS: f32 = 0.5;
 const TICKS: u64 = 360;
 
-/// Balls on a line, and a user who sends one of them through the others: so what happens later depends on when.
+const BALLS: u64 = 60;
+
+/// Balls in a box, close enough that a small difference grows with every hit, and a user who pushes one of them about.
 fn balls(heard_later_secs: f64) -> Scene {
+    let mut rng = Pcg64Mcg::seed_from_u64(5);
+    let mut random =
+        |reach: f64| -> [f64; 3] { std::array::from_fn(|_| rng.random_range(-reach..reach)) };
     let material = Material {
         restitution: 1.0,
         friction: 0.0,
@@ -24,23 +31,23 @@ fn balls(heard_later_secs: f64) -> Scene {
         material,
         ..BodyForm::of(Shape::Sphere { radius: RADIUS })
     };
-    let bodies = (0..8_u64).map(|id| {
-        let across = if id % 2 == 0 { 0.1 } else { -0.15 };
-        let place = DVec3::new(-8.0 + 2.2 * id as f64, across, 0.3 * across);
-        let drift = Vec3::new(0.0, 0.2 * across as f32, 0.1);
+    let bodies = (1..=BALLS).map(|id| {
         let motion = Motion {
-            linear_velocity: drift,
-            ..Motion::at(place)
+            linear_velocity: DVec3::from_array(random(3.0)).as_vec3(),
+            ..Motion::at(DVec3::from_array(random(4.0)))
         };
-        Body::new(BodyId(id + 1), form.clone(), motion)
+        Body::new(BodyId(id), form.clone(), motion)
     });
-    let mut scene = Scene::closed_box("balls", 12.0, material, bodies.collect());
+    let bodies = bodies.collect();
+    let mut scene = Scene::closed_box("balls", 5.0, material, bodies);
     scene.seconds = TICKS as f64 / 60.0;
-    for (at, speed) in [(0.5, 6.0), (2.0, -5.0), (3.5, 4.0)] {
+    for turn in 1..12 {
+        let at = 0.5 * f64::from(turn) + heard_later_secs;
+        let velocity = DVec3::from_array(random(5.0)).as_vec3();
         scene.commands.push(Command {
-            at: at + heard_later_secs,
+            at,
             body: BodyId(1),
-            action: Action::Velocity(Vec3::new(speed, 0.3, 0.0)),
+            action: Action::Velocity(velocity),
         });
     }
     scene
@@ -80,7 +87,7 @@ fn mean_apart(run: &mut Relayed) -> f64 {
     for tick in (TICKS / 2..=TICKS).step_by(10) {
         run.run_until(tick);
         let apart = run.apart(f64::from(RADIUS));
-        assert_eq!(apart.bodies, 8, "every body is in both groups");
+        assert_eq!(apart.bodies, BALLS, "every body is in both groups");
         sum += apart.mean_m;
         samples += 1.0;
     }
@@ -97,8 +104,8 @@ fn st_38_the_relay_keeps_groups_together() {
         let held = mean_apart(&mut run);
         let counts = run.counts();
         println!("{sizes:?}: {free:.3} m free, {held:.3} m held, {counts:?}");
-        assert!(free > 2.0, "there is something to correct: {free}");
-        assert!(held < 0.4 * free && held < 0.8, "{held} of {free}");
+        assert!(free > 1.0, "there is something to correct: {free}");
+        assert!(held < 0.3 * free, "{held} of {free}");
         assert!(counts.corrections > 0 && counts.states > 0);
         assert_eq!(
             (counts.unreadable, counts.foreign, counts.unknown),

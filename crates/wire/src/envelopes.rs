@@ -18,11 +18,11 @@ use crate::auras;
 use crate::bytes::{Malformed, Reader, Why, put_varint, put_zigzag};
 use crate::check::{Invalid, MAX_MESSAGES};
 use crate::clusters::read_list;
+use crate::frame::{Broken, Frame, HEADER_BYTES};
 use crate::offers::{put_tagged, read_handover, read_offer, write_offer};
 use crate::{AuraDelete, AuraUpsert, ClusterKey, Envelope, Message, NewOwner};
 use domain::{BodyId, Epoch, RegionId, SimTime, Tick};
 use thiserror::Error;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// The version of the bytes. A change of any byte is a new version.
 pub const VERSION: u8 = 1;
@@ -30,8 +30,11 @@ pub const VERSION: u8 = 1;
 /// hundred thousand bricks, or forty thousand with four contact points each.
 pub const MAX_ENVELOPE_BYTES: usize = 16 << 20;
 
-const MAGIC: [u8; 2] = *b"AM";
-const HEADER_BYTES: usize = 7;
+const FRAME: Frame = Frame {
+    letters: *b"AM",
+    version: VERSION,
+    max_bytes: MAX_ENVELOPE_BYTES,
+};
 /// A tag and a number.
 const MESSAGE_MIN_BYTES: usize = 2;
 
@@ -67,6 +70,17 @@ pub enum DecodeError {
     /// The body says something that makes no sense.
     #[error("the envelope makes no sense: {0}")]
     Invalid(#[from] Invalid),
+}
+
+impl From<Broken> for DecodeError {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::TooLong(bytes) => Self::TooLong(bytes),
+            Broken::OtherKind => Self::NotAnEnvelope,
+            Broken::OtherVersion(version) => Self::UnknownVersion(version),
+            Broken::Damaged => Self::Damaged,
+        }
+    }
 }
 
 /// All kinds of messages with the tags that stand before them, as `docs/protocols/region.md` lists them.
@@ -107,49 +121,14 @@ pub fn encode_into(envelope: &Envelope, out: &mut Vec<u8>) -> Result<(), EncodeE
     envelope.check()?;
     // About what an aura takes.
     out.reserve(HEADER_BYTES + 24 + 16 * envelope.messages.len());
-    out.extend_from_slice(&MAGIC);
-    out.push(VERSION);
-    out.extend_from_slice(&[0; 4]);
+    FRAME.begin(out);
     write_body(out, envelope);
-    let bytes = out.len();
-    if bytes > MAX_ENVELOPE_BYTES {
-        out.clear();
-        return Err(EncodeError::TooLong(bytes));
-    }
-    seal(out);
-    Ok(())
-}
-
-/// Writes the checksum that the body asks for. For tests and fuzzers that change a body and want to reach what
-/// lies behind the checksum; fewer bytes than a header are left as they are.
-pub fn seal(bytes: &mut [u8]) {
-    if let Some((header, body)) = bytes.split_at_mut_checked(HEADER_BYTES) {
-        header[3..].copy_from_slice(&checksum(body));
-    }
-}
-
-fn checksum(body: &[u8]) -> [u8; 4] {
-    (xxh3_64(body) as u32).to_le_bytes()
+    FRAME.finish(out).map_err(EncodeError::TooLong)
 }
 
 /// The envelope in these bytes, all of them. What it returns has passed [`Envelope::check`].
 pub fn decode(bytes: &[u8]) -> Result<Envelope, DecodeError> {
-    if bytes.len() > MAX_ENVELOPE_BYTES {
-        return Err(DecodeError::TooLong(bytes.len()));
-    }
-    let Some(([m0, m1, version, sum @ ..], body)) = bytes.split_first_chunk::<HEADER_BYTES>()
-    else {
-        return Err(DecodeError::NotAnEnvelope);
-    };
-    if [*m0, *m1] != MAGIC {
-        return Err(DecodeError::NotAnEnvelope);
-    }
-    if *version != VERSION {
-        return Err(DecodeError::UnknownVersion(*version));
-    }
-    if *sum != checksum(body) {
-        return Err(DecodeError::Damaged);
-    }
+    let body = FRAME.open(bytes)?;
     let mut reader = Reader::new(body);
     let envelope = read_body(&mut reader)?;
     reader.finish("envelope")?;

@@ -13,6 +13,7 @@ pub mod bytes;
 mod check;
 mod clusters;
 mod envelopes;
+mod frame;
 mod messages;
 mod offers;
 pub mod replicate;
@@ -23,8 +24,9 @@ pub use check::{
 };
 pub use envelopes::{
     DecodeError, EncodeError, MAX_ENVELOPE_BYTES, MESSAGE_TAGS, VERSION, decode, encode,
-    encode_into, seal,
+    encode_into,
 };
+pub use frame::seal;
 pub use messages::{
     AuraDelete, AuraUpsert, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member, Message,
     NewOwner, Offer, Unborn,

@@ -302,8 +302,11 @@ impl Member {
         }
     }
 
-    /// A user pushes a body. Every member is told; those who have a copy act on it.
+    /// A user pushes a body. Every member is told, between the same two iterations and when it [`is_ready`](Self::is_ready) for the second; those who have
+    /// a copy act on it.
     pub fn apply_impulse(&mut self, body: BodyId, impulse: Vec3) {
+        // What others have changed comes first, here as there.
+        self.take_in();
         let Some(&slot) = self.by_id.get(&body) else {
             return;
         };
@@ -315,6 +318,7 @@ impl Member {
 
     /// A user gives a body a velocity; see [`apply_impulse`](Self::apply_impulse).
     pub fn set_velocity(&mut self, body: BodyId, velocity: Vec3) {
+        self.take_in();
         let Some(&slot) = self.by_id.get(&body) else {
             return;
         };
@@ -411,12 +415,13 @@ impl Member {
             track.is_some_and(|track| track.home == me && track.changed_at != tick)
                 || track.is_some_and(|track| track.home == me && track.told.is_empty())
         };
-        self.space.freeze(may, |slot| frozen.push(slot));
-        for slot in frozen {
-            let motion = *self.space.motion(slot);
+        self.space
+            .freeze(may, |slot, before| frozen.push((slot, before)));
+        for (slot, before) in frozen {
             let track = self.tracks.of(slot);
             if track.changed_at != tick {
-                track.base = motion;
+                // How it moved until now: what others have changed of it meanwhile is added to the same.
+                track.base = before;
                 track.version += 1;
                 track.author = me;
                 track.changed_at = tick;

@@ -4,16 +4,26 @@ use boundary::replicate::{ConflictRule, MemberMode};
 use detection::{Effort, PairRule};
 
 /// Where the world is cut.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cuts {
-    /// At the middle of the longest side, as published (default).
-    #[default]
+    /// At the middle of the longest side, as published.
     Published,
     /// So that each member has the same number of bodies at the start, and again after so many ticks (0: never again).
     Balanced {
         /// Ticks between two divisions.
         again_ticks: u64,
     },
+}
+
+impl Cuts {
+    /// Balanced again every two seconds (120 ticks), the default: nobody has much more to do than the others.
+    pub const BALANCED: Self = Self::Balanced { again_ticks: 120 };
+}
+
+impl Default for Cuts {
+    fn default() -> Self {
+        Self::BALANCED
+    }
 }
 
 /// Options of the policy.

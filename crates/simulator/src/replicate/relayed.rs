@@ -78,7 +78,9 @@ impl Relayed {
                 let sizes: Vec<u32> = runs.iter().map(GroupRun::size).collect();
                 let mut relay = Relay::new(config, &sizes);
                 for body in &scene.bodies {
-                    relay.learn(Tick(0), body).map_err(SimError::Shape)?;
+                    let driven_in = heard_first(groups, body.id);
+                    let learned = relay.learn(Tick(0), body, driven_in);
+                    learned.map_err(SimError::Shape)?;
                 }
                 Some(relay)
             }
@@ -137,7 +139,8 @@ impl Relayed {
         let Some(relay) = &self.relay else {
             return;
         };
-        for group in &mut self.groups {
+        let groups = self.groups.iter_mut().enumerate();
+        for (_, group) in groups.filter(|(index, _)| correction.except != Some(*index as u32)) {
             let before = group.may_still_hear();
             let correction = match before > correction.before {
                 true => relay.postponed(correction, before),
@@ -180,6 +183,19 @@ impl Relayed {
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
+}
+
+/// The group that hears first what a user does with a body.
+fn heard_first(groups: &[(Scene, SimOptions)], body: BodyId) -> Option<u32> {
+    let first = |scene: &Scene| {
+        let acts = scene.commands.iter().filter(|command| command.body == body);
+        acts.map(|command| command.at).min_by(f64::total_cmp)
+    };
+    let heard = groups.iter().enumerate();
+    let heard = heard.filter_map(|(index, (scene, _))| Some((first(scene)?, index as u32)));
+    heard
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, index)| index)
 }
 
 /// Every body as who answers for it has it.

@@ -227,18 +227,19 @@ impl GroupRun {
         let mut stepped = false;
         let has_mail = !self.nodes[index].inbox.is_empty();
         if has_mail || due {
-            let spawned = self.hear_wishes(index, due);
             let watched = self.watch.is_some();
             let node = &mut self.nodes[index];
             node.note(|node| Happened::Mail(node.inbox.clone()));
-            stepped = node.work(|node| {
-                node.read();
-                let may = due && node.member.is_ready();
-                if may && !watched {
+            node.work(Node::read);
+            stepped = due && node.member.is_ready();
+            // Everything others have to say of the last iteration has been heard: only now may a user act on it.
+            let spawned = if stepped { self.hear_wishes(index) } else { 0 };
+            let node = &mut self.nodes[index];
+            node.work(|node| {
+                if stepped && !watched {
                     node.step();
                 }
                 node.write();
-                may
             });
             if stepped && watched {
                 // The watch looks on its own time, between taking in and stepping.
@@ -271,11 +272,8 @@ impl GroupRun {
     }
 
     /// Before a tick: what the scene wants by then. The number of new bodies, counted by the first member only.
-    fn hear_wishes(&mut self, index: usize, due: bool) -> u64 {
+    fn hear_wishes(&mut self, index: usize) -> u64 {
         let node = &mut self.nodes[index];
-        if !due || !node.member.is_ready() && node.inbox.is_empty() {
-            return 0;
-        }
         let tick = node.member.tick().next().0;
         let mut spawned = 0;
         while let Some((at, wish)) = self.wishes.get(node.wishes_heard) {

@@ -10,18 +10,21 @@
 use super::check::{Absurd, MAX_STATES};
 use super::{BodyState, Parcel, Word};
 use crate::bytes::{Malformed, Reader, Why, put_f32, put_f64, put_varint};
+use crate::frame::{Broken, Frame};
 use domain::{BodyId, Epoch, Motion, RegionId, Tick};
 use glam::{DVec3, Quat, Vec3};
 use thiserror::Error;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// The version of the bytes. A change of any byte is a new version.
 pub const VERSION: u8 = 1;
 /// The largest parcel.
 pub const MAX_PARCEL_BYTES: usize = 8 << 20;
 
-const MAGIC: [u8; 2] = *b"AR";
-const HEADER_BYTES: usize = 7;
+const FRAME: Frame = Frame {
+    letters: *b"AR",
+    version: VERSION,
+    max_bytes: MAX_PARCEL_BYTES,
+};
 /// Names, flags, position, rotation.
 const STATE_MIN_BYTES: usize = 6 + 24 + 16;
 
@@ -46,6 +49,17 @@ pub enum ParcelError {
     /// The body says something that cannot be.
     #[error("the parcel makes no sense: {0}")]
     Absurd(#[from] Absurd),
+}
+
+impl From<Broken> for ParcelError {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::TooLong(bytes) => Self::TooLong(bytes),
+            Broken::OtherKind => Self::NotAParcel,
+            Broken::OtherVersion(version) => Self::UnknownVersion(version),
+            Broken::Damaged => Self::Damaged,
+        }
+    }
 }
 
 mod tag {
@@ -76,9 +90,7 @@ pub fn encode(parcel: &Parcel) -> Result<Vec<u8>, ParcelError> {
 pub fn encode_into(parcel: &Parcel, out: &mut Vec<u8>) -> Result<(), ParcelError> {
     out.clear();
     parcel.check()?;
-    out.extend_from_slice(&MAGIC);
-    out.push(VERSION);
-    out.extend_from_slice(&[0; 4]);
+    FRAME.begin(out);
     put_varint(out, parcel.allocation.into());
     put_varint(out, parcel.from.0.into());
     put_varint(out, parcel.tick.0);
@@ -86,44 +98,12 @@ pub fn encode_into(parcel: &Parcel, out: &mut Vec<u8>) -> Result<(), ParcelError
     for word in &parcel.words {
         write_word(out, word);
     }
-    if out.len() > MAX_PARCEL_BYTES {
-        let bytes = out.len();
-        out.clear();
-        return Err(ParcelError::TooLong(bytes));
-    }
-    seal(out);
-    Ok(())
-}
-
-/// Writes the checksum that the body asks for; for tests and fuzzers that change a body and want to reach what lies behind it.
-pub fn seal(bytes: &mut [u8]) {
-    if let Some((header, body)) = bytes.split_at_mut_checked(HEADER_BYTES) {
-        header[3..].copy_from_slice(&checksum(body));
-    }
-}
-
-fn checksum(body: &[u8]) -> [u8; 4] {
-    (xxh3_64(body) as u32).to_le_bytes()
+    FRAME.finish(out).map_err(ParcelError::TooLong)
 }
 
 /// The parcel in these bytes, all of them. What it returns has passed [`Parcel::check`].
 pub fn decode(bytes: &[u8]) -> Result<Parcel, ParcelError> {
-    if bytes.len() > MAX_PARCEL_BYTES {
-        return Err(ParcelError::TooLong(bytes.len()));
-    }
-    let Some(([m0, m1, version, sum @ ..], body)) = bytes.split_first_chunk::<HEADER_BYTES>()
-    else {
-        return Err(ParcelError::NotAParcel);
-    };
-    if [*m0, *m1] != MAGIC {
-        return Err(ParcelError::NotAParcel);
-    }
-    if *version != VERSION {
-        return Err(ParcelError::UnknownVersion(*version));
-    }
-    if *sum != checksum(body) {
-        return Err(ParcelError::Damaged);
-    }
+    let body = FRAME.open(bytes)?;
     let mut reader = Reader::new(body);
     let allocation = reader.varint_u32("allocation")?;
     let from = RegionId(reader.varint_u32("from")?);

@@ -13,9 +13,9 @@
 mod bytes;
 mod check;
 
+pub use crate::frame::seal;
 pub use bytes::{
-    MAX_PARCEL_BYTES, ParcelError, VERSION, decode, encode, encode_into, open_settled, seal,
-    settled,
+    MAX_PARCEL_BYTES, ParcelError, VERSION, decode, encode, encode_into, open_settled, settled,
 };
 pub use check::{Absurd, MAX_MEMBERS, MAX_SPEED, MAX_STATES};
 

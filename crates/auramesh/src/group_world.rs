@@ -1,0 +1,116 @@
+//! A group's own copy of the world in `auramesh demo --groups`: region servers, a control plane and a gateway of its own.
+
+use crate::args::DemoArgs;
+use crate::coordinator::world_of;
+use crate::group_agents::GroupView;
+use crate::local_cluster::{Ground, LocalCluster};
+use cluster::gateway::{Gateway, GatewaySettings};
+use cluster::node::Node;
+use cluster::schema::{Role, WorldOptions};
+use cluster::server::HostSettings;
+use domain::Layout;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use tokio::sync::watch;
+
+/// A group's own copy of the world.
+pub struct World {
+    cluster: LocalCluster,
+    /// Where to look at it.
+    pub url: String,
+    serving: tokio::task::JoinHandle<()>,
+    /// Whose region server is which.
+    servers: BTreeMap<usize, String>,
+}
+
+impl World {
+    /// Starts a world on the machines of a group. It is cut, by halves of the longest side, into as many regions as there are machines in all, so that
+    /// each has something to do whoever shares a group later.
+    pub async fn start(
+        args: &DemoArgs,
+        group: &GroupView,
+        regions: usize,
+        port: u16,
+        stop: watch::Receiver<bool>,
+    ) -> Result<Self, String> {
+        let options = WorldOptions {
+            regions: Some(regions),
+            layout: Some(Layout::Tree),
+            ..WorldOptions::default()
+        };
+        let mut world = world_of(&args.scene, &options)?;
+        world.min_servers = group.machines.len();
+        let bind = SocketAddr::from(([127, 0, 0, 1], port));
+        let settings = GatewaySettings {
+            feed_ticks: HostSettings::default().feed_ticks,
+            ..GatewaySettings::new(bind)
+        };
+        let gateway = Gateway::bind(settings)
+            .await
+            .map_err(|error| format!("{error} (--port chooses another one, 0 any that is free)"))?;
+        let mut cluster = LocalCluster::start(world, 0, Ground::default()).await?;
+        let mut servers = BTreeMap::new();
+        for machine in &group.machines {
+            servers.insert(*machine, cluster.start_server().await?);
+        }
+        let url = gateway.url();
+        let node = Node::join(
+            cluster.connection(),
+            Role::Gateway,
+            "gateway",
+            Some(url.clone()),
+        )
+        .await;
+        let node = node.map_err(|error| format!("cannot start a gateway: {error}"))?;
+        let serving = tokio::spawn(async move { _ = gateway.run(node, stop).await });
+        Ok(Self {
+            cluster,
+            url,
+            serving,
+            servers,
+        })
+    }
+
+    /// The machines it runs on.
+    pub fn machines(&self) -> Vec<usize> {
+        self.servers.keys().copied().collect()
+    }
+
+    /// The processes of its region servers.
+    pub fn process_ids(&self) -> String {
+        self.cluster.process_ids()
+    }
+
+    /// Region servers that have died are replaced.
+    pub async fn look_after(&mut self) -> Result<(), String> {
+        self.cluster.replace_dead().await
+    }
+
+    /// The group has other members: whoever has come gets a region server, whoever has gone takes its own away, after it has given its regions to the
+    /// others.
+    pub async fn take_members(&mut self, machines: &[usize]) -> Result<(), String> {
+        for machine in machines {
+            if !self.servers.contains_key(machine) {
+                let name = self.cluster.start_server().await?;
+                self.servers.insert(*machine, name);
+            }
+        }
+        let gone: Vec<usize> = self
+            .servers
+            .keys()
+            .copied()
+            .filter(|m| !machines.contains(m))
+            .collect();
+        for machine in gone {
+            let name = self.servers.remove(&machine).unwrap_or_default();
+            self.cluster.retire(&name);
+        }
+        Ok(())
+    }
+
+    /// Ends it.
+    pub async fn stop(self) {
+        self.serving.abort();
+        self.cluster.stop().await;
+    }
+}

@@ -1,0 +1,299 @@
+//! Consistency groups and the policy `replicate` as a user meets them: `sim --groups`, `sim --group-soak`, `sim --policy replicate`, `demo --groups`.
+
+use client::{Client, Options};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_auramesh");
+
+fn auramesh(arguments: &[&str]) -> Output {
+    let mut command = Command::new(PROGRAM);
+    let output = command.args(arguments).output();
+    output.expect("the program was built for this test")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let text = stdout(&auramesh(arguments));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// Six machines at two places: two groups of three, one place each, measured and not told; every object has a holder in each.
+#[test]
+fn machines_at_two_places_find_two_groups() {
+    let output = auramesh(&["sim", "--groups", "2", "--seconds", "12"]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.starts_with("6 machines at 2 places, 60 ms apart (one way)"));
+    assert!(text.contains("checkers    all at zero"), "{text}");
+    let shown = json(&["sim", "--groups", "2", "--seconds", "12", "--json"]);
+    let groups = shown["groups"].as_array().expect("a list");
+    assert_eq!(groups.len(), 2, "{shown}");
+    for group in groups {
+        let members = group["members"].as_array().expect("a list");
+        assert_eq!(members.len(), 3, "{group}");
+        let of = |key: &str| {
+            members
+                .iter()
+                .map(|member| member[key].as_u64().expect("a number"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            of("place").iter().collect::<BTreeSet<_>>().len(),
+            1,
+            "{group}"
+        );
+        assert_eq!(of("holds").iter().sum::<u64>(), 40, "{group}");
+        assert_eq!(of("vertex"), [1, 5, 6], "a half and two quarters (ST-18)");
+    }
+    let again = json(&["sim", "--groups", "2", "--seconds", "12", "--json"]);
+    assert_eq!(shown["state_hash"], again["state_hash"], "I7");
+    // Near enough, they are one group.
+    let near = json(&[
+        "sim",
+        "--groups",
+        "2",
+        "--servers",
+        "4",
+        "--net",
+        "latency_ms=5",
+        "--seconds",
+        "12",
+        "--json",
+    ]);
+    assert_eq!(near["groups"].as_array().map(Vec::len), Some(1), "{near}");
+}
+
+#[test]
+fn a_group_soak_is_clean_and_says_what_happened() {
+    let shown = json(&["sim", "--group-soak", "3", "--seed", "10", "--json"]);
+    assert_eq!(shown["runs"], 3);
+    assert_eq!(shown["failures"], Value::Array(Vec::new()));
+    assert!(shown["simulated_secs"].as_f64() >= Some(180.0), "{shown}");
+    assert!(shown["allocations"].as_u64() > Some(0), "{shown}");
+}
+
+/// Members that wait for each other: every pair exactly once, copies equal, the same bits again; and so with balanced cuts.
+#[test]
+fn replicate_runs_the_same_scenes() {
+    for cuts in ["published", "balanced"] {
+        let arguments = [
+            "sim",
+            "stacks",
+            "--policy",
+            "replicate",
+            "--cuts",
+            cuts,
+            "--seconds",
+            "3",
+            "--json",
+        ];
+        let shown = json(&arguments);
+        let pairs = &shown["replicate"]["pairs"];
+        assert!(pairs["could_touch"].as_u64() > Some(0), "{shown}");
+        for wrong in ["missed", "doubled", "in_vain"] {
+            assert_eq!(pairs[wrong], 0, "{wrong}: {shown}");
+        }
+        assert_eq!(shown["state_hash"], json(&arguments)["state_hash"]);
+    }
+}
+
+#[test]
+fn wrong_flags_are_answered_with_what_is_allowed() {
+    let cases: [(&[&str], &str); 14] = [
+        (&["sim", "--groups", "0"], "0 is not in 1..=16"),
+        (
+            &["sim", "--groups", "3", "--servers", "2"],
+            "it must be 3 to 48",
+        ),
+        (
+            &["sim", "--groups", "2", "--servers", "500"],
+            "it must be 2 to 48",
+        ),
+        (&["sim", "orbit", "--groups", "2"], "cannot be used with"),
+        (
+            &["sim", "--groups", "2", "--policy", "replicate"],
+            "cannot be used with",
+        ),
+        (
+            &["sim", "--groups", "2", "--group-soak", "3"],
+            "cannot be used with",
+        ),
+        (&["sim", "--group-soak", "0"], "0 is not in 1.."),
+        (
+            &["sim", "--group-soak", "1", "--seconds", "5"],
+            "cannot be used with",
+        ),
+        (&["sim", "orbit", "--policy", "storey"], "replicate"),
+        (&["demo", "--groups", "9"], "9 is not in 1..=8"),
+        (
+            &["demo", "--groups", "2", "--group-delay-ms", "-3"],
+            "above 0 and at most 1000",
+        ),
+        (&["demo", "--group-delay-ms", "30"], "--groups"),
+        (
+            &["demo", "--groups", "2", "--tokens-file", "x"],
+            "cannot be used with",
+        ),
+        (
+            &["demo", "--groups", "2", "--group-move", "10:2"],
+            "SECONDS:MACHINE:PLACE",
+        ),
+    ];
+    for (arguments, reason) in cases {
+        let output = auramesh(arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(reason), "{arguments:?}: {said}");
+    }
+    let few = auramesh(&["demo", "--groups", "3", "--servers", "2", "--port", "0"]);
+    let said = String::from_utf8_lossy(&few.stderr).into_owned();
+    assert!(
+        !few.status.success() && said.contains("at least 3"),
+        "{said}"
+    );
+    let nowhere = auramesh(&[
+        "demo",
+        "--groups",
+        "2",
+        "--group-move",
+        "1:9:0",
+        "--port",
+        "0",
+    ]);
+    let said = String::from_utf8_lossy(&nowhere.stderr).into_owned();
+    assert!(
+        !nowhere.status.success() && said.contains("machines are 0 to 3, places 0 to 1"),
+        "{said}"
+    );
+}
+
+/// A demonstration that dies with the test, and what it prints.
+struct Demo {
+    child: Child,
+    lines: Receiver<String>,
+    seen: Vec<String>,
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Demo {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(PROGRAM)
+            .args(["demo", "--port", "0"])
+            .args(arguments)
+            .env("AURAMESH_LOG", "error")
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let output = child.stdout.take().expect("piped");
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            child,
+            lines,
+            seen: Vec::new(),
+        }
+    }
+
+    /// The next line with this in it.
+    fn next(&mut self, secs: u64, part: &str) -> String {
+        let end = Instant::now() + Duration::from_secs(secs);
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let Ok(line) = self.lines.recv_timeout(left) else {
+                panic!("no `{part}` within {secs} s:\n{}", self.seen.join("\n"));
+            };
+            self.seen.push(line.clone());
+            if line.contains(part) {
+                return line;
+            }
+        }
+    }
+}
+
+fn url_of(line: &str) -> String {
+    let at = line
+        .find("http://")
+        .unwrap_or_else(|| panic!("no address: {line}"));
+    line[at..].trim().to_owned()
+}
+
+async fn bodies(url: &str) -> usize {
+    let address = url.replace("http://", "ws://") + "ws";
+    let client = Client::connect(&address, Options::default()).await;
+    let client = client.expect("lets us in");
+    let end = Instant::now() + Duration::from_secs(30);
+    let (mut most, mut since) = (0, Instant::now());
+    // Until the number of bodies in sight has not grown for a while.
+    while Instant::now() < end && (most == 0 || since.elapsed() < Duration::from_secs(2)) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let now = client.look(|scene| scene.bodies().count());
+        if now > most {
+            (most, since) = (now, Instant::now());
+        }
+    }
+    most
+}
+
+/// Two groups find themselves from pings; each has the whole world and sees the other's user. Then a machine moves: it is voted out of one group and into the
+/// other, its region server leaves one cluster and joins the other, and both worlds go on with all their bodies.
+#[tokio::test(flavor = "multi_thread")]
+async fn groups_form_live_and_change_when_a_machine_moves() {
+    let mut demo = Demo::start(&[
+        "head-on",
+        "--groups",
+        "2",
+        "--servers",
+        "3",
+        "--group-move",
+        "8:2:1",
+    ]);
+    let first = url_of(&demo.next(60, "machines [0, 2], 2 region servers"));
+    let second = url_of(&demo.next(60, "machines [1], 1 region servers"));
+    demo.next(30, "Ctrl-C");
+    // Two bodies of the scene, the own user, and the body that stands for the other.
+    assert_eq!(bodies(&first).await, 4);
+    assert_eq!(bodies(&second).await, 4);
+    demo.next(30, "machine 2 moves to place 1");
+    demo.next(60, "a vote, machine 2 out: it goes");
+    demo.next(90, "a vote, machine 2 in: it comes in");
+    let grown = demo.next(60, "machines [1, 2], 2 region servers");
+    assert_eq!(
+        url_of(&grown),
+        second,
+        "the same world, with one more machine"
+    );
+    assert_eq!(bodies(&first).await, 4, "the one it has left");
+    assert_eq!(bodies(&second).await, 4, "the one it has joined");
+    let id = demo.child.id().to_string();
+    let sent = Command::new("kill").args(["-INT", &id]).status();
+    assert!(sent.expect("kill runs").success());
+    let end = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < end {
+        if let Ok(Some(status)) = demo.child.try_wait() {
+            assert!(status.success(), "a clean end");
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("it does not end");
+}
