@@ -357,10 +357,17 @@ async fn signalled() {
     }
 }
 
+/// What a parent says to a server that shall give its regions away and end.
+pub const LEAVE: &str = "leave";
+
 /// Whoever started us may say `net CONDITIONS` on our standard input; when it ends, they are gone.
 async fn obey(network: Option<Adjustable>) {
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Ok(Some(line)) = lines.next_line().await {
+        if line == LEAVE {
+            tracing::info!("told to leave");
+            return;
+        }
         let conditions = line.strip_prefix("net ").map(NetworkConditions::parse);
         match (conditions, network.as_ref().and_then(|slot| slot.get())) {
             (Some(Ok(conditions)), Some(network)) => network.set(conditions),

@@ -62,7 +62,6 @@ async fn demo(args: &DemoArgs) -> Result<(), String> {
         worlds: BTreeMap::new(),
         players: BTreeMap::new(),
         ports: 0,
-        stop: stop.clone(),
     };
     print(&described(&formed, &lock(&agents.board), &division));
     stage.follow(&formed).await?;
@@ -161,7 +160,6 @@ struct Stage<'a> {
     players: BTreeMap<usize, (GroupId, watch::Sender<bool>, JoinHandle<()>)>,
     /// Ports given out so far.
     ports: u16,
-    stop: watch::Receiver<bool>,
 }
 
 impl Stage<'_> {
@@ -210,7 +208,7 @@ impl Stage<'_> {
         };
         self.ports += 1;
         let regions = self.args.servers;
-        let world = World::start(self.args, group, regions, port, self.stop.clone()).await?;
+        let world = World::start(self.args, group, regions, port).await?;
         self.worlds.insert(group.group, world);
         Ok(())
     }

@@ -11,13 +11,19 @@ use cluster::server::HostSettings;
 use domain::Layout;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::time::Duration;
 use tokio::sync::watch;
+
+/// The gateway's people get so long to say goodbye.
+const FAREWELL: Duration = Duration::from_secs(3);
 
 /// A group's own copy of the world.
 pub struct World {
     cluster: LocalCluster,
     /// Where to look at it.
     pub url: String,
+    /// Ends the gateway.
+    stop: watch::Sender<bool>,
     serving: tokio::task::JoinHandle<()>,
     /// Whose region server is which.
     servers: BTreeMap<usize, String>,
@@ -31,7 +37,6 @@ impl World {
         group: &GroupView,
         regions: usize,
         port: u16,
-        stop: watch::Receiver<bool>,
     ) -> Result<Self, String> {
         let options = WorldOptions {
             regions: Some(regions),
@@ -62,10 +67,12 @@ impl World {
         )
         .await;
         let node = node.map_err(|error| format!("cannot start a gateway: {error}"))?;
-        let serving = tokio::spawn(async move { _ = gateway.run(node, stop).await });
+        let (stop, stopped) = watch::channel(false);
+        let serving = tokio::spawn(async move { _ = gateway.run(node, stopped).await });
         Ok(Self {
             cluster,
             url,
+            stop,
             serving,
             servers,
         })
@@ -103,14 +110,15 @@ impl World {
             .collect();
         for machine in gone {
             let name = self.servers.remove(&machine).unwrap_or_default();
-            self.cluster.retire(&name);
+            self.cluster.retire(&name).await;
         }
         Ok(())
     }
 
     /// Ends it.
     pub async fn stop(self) {
-        self.serving.abort();
+        self.stop.send_replace(true);
+        let _ = tokio::time::timeout(FAREWELL, self.serving).await;
         self.cluster.stop().await;
     }
 }

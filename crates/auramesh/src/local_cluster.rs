@@ -1,6 +1,6 @@
 //! A whole cluster on this machine: the control plane and the coordinator in this process, region servers as processes of their own.
 
-use crate::cluster_process::{KEY_VARIABLE, LOG_VARIABLE};
+use crate::cluster_process::{KEY_VARIABLE, LEAVE, LOG_VARIABLE};
 use cluster::carrier::ClusterKey;
 use cluster::coordinator::{Coordinator, PlannerSettings};
 use cluster::names::NodeId;
@@ -239,12 +239,11 @@ impl LocalCluster {
     }
 
     /// A server shall go: it gives its regions to the others, and ends. If the one of this name has died, whoever stands in for it goes.
-    pub fn retire(&mut self, name: &str) {
+    pub async fn retire(&mut self, name: &str) {
         let named = self.servers.iter().position(|server| server.name == name);
         if let Some(index) = named.or(self.servers.len().checked_sub(1)) {
             let mut server = self.servers.remove(index);
-            // It ends when nobody can tell it anything any more.
-            drop(server.child.stdin.take());
+            server.say(&format!("{LEAVE}\n")).await;
             self.retiring.push(server);
         }
     }

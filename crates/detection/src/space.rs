@@ -235,6 +235,14 @@ impl Space {
 
     /// Takes a moving body out; what is frozen beside it wakes up.
     pub fn remove(&mut self, slot: Slot) {
+        self.forget(slot);
+        if self.settings.freezing.is_some() {
+            self.thaw_touching(self.boxes[slot.0 as usize]);
+        }
+    }
+
+    /// Takes a copy out of a body that goes on elsewhere: nothing has happened to what rests beside it.
+    pub fn forget(&mut self, slot: Slot) {
         let i = slot.0 as usize;
         self.tree.remove(slot.0, &mut self.rooms[i]);
         let place = self.place[i] as usize;
@@ -244,9 +252,6 @@ impl Space {
         }
         self.place[i] = u32::MAX;
         self.free.push(slot.0);
-        if self.settings.freezing.is_some() {
-            self.thaw_touching(self.boxes[i]);
-        }
     }
 
     fn thaw_touching(&mut self, aabb: Aabb) {

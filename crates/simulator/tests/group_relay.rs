@@ -13,7 +13,7 @@ use simulator::replicate::{RelayOptions, Relayed, ReplicateOptions};
 
 const DELAY_SECS: f64 = 0.05;
 const RADIUS: f32 = 0.5;
-const TICKS: u64 = 360;
+const TICKS: u64 = 600;
 
 const BALLS: u64 = 60;
 
@@ -41,7 +41,7 @@ fn balls(heard_later_secs: f64) -> Scene {
     let bodies = bodies.collect();
     let mut scene = Scene::closed_box("balls", 5.0, material, bodies);
     scene.seconds = TICKS as f64 / 60.0;
-    for turn in 1..12 {
+    for turn in 1..20 {
         let at = 0.5 * f64::from(turn) + heard_later_secs;
         let velocity = DVec3::from_array(random(5.0)).as_vec3();
         scene.commands.push(Command {
@@ -62,7 +62,6 @@ fn group(members: usize, mode: MemberMode, scene: Scene) -> (Scene, SimOptions) 
             mode,
             ..ReplicateOptions::default()
         },
-        checkers: false,
         ..SimOptions::default()
     };
     (scene, options)
@@ -104,7 +103,7 @@ fn st_38_the_relay_keeps_groups_together() {
         let held = mean_apart(&mut run);
         let counts = run.counts();
         println!("{sizes:?}: {free:.3} m free, {held:.3} m held, {counts:?}");
-        assert!(free > 1.0, "there is something to correct: {free}");
+        assert!(free > 0.5, "there is something to correct: {free}");
         assert!(held < 0.3 * free, "{held} of {free}");
         assert!(counts.corrections > 0 && counts.states > 0);
         assert_eq!(
@@ -124,24 +123,19 @@ fn st_38_the_relay_leaves_equal_groups_alone() {
     assert_eq!(run.apart(0.0).max_m, 0.0);
 }
 
-/// A correction reaches all members of a group before the same tick: members that wait for each other still have equal copies, bit by bit.
+/// A correction reaches all members of a group before the same tick: members that wait for each other still test every pair exactly once and have equal
+/// copies, bit by bit.
 #[test]
 fn st_38_corrections_keep_copies_equal() {
     let mut run = relayed([4, 3], MemberMode::Synchronised, 0.1, Some(0.1));
-    for tick in (30..=TICKS).step_by(30) {
-        run.run_until(tick);
-        for group in run.groups() {
-            let copies: Vec<_> = group.members().flat_map(|member| member.copies()).collect();
-            for home in copies.iter().filter(|copy| copy.at_home) {
-                let others = copies.iter().filter(|copy| copy.body == home.body);
-                for other in others {
-                    let same = group.members().all(|member| member.tick().0 == tick);
-                    assert!(!same || other.motion == home.motion, "{:?}", home.body);
-                }
-            }
-        }
+    run.run_until(TICKS);
+    assert!(run.counts().corrections > 10, "{:?}", run.counts());
+    for outcome in run.finish() {
+        assert!(outcome.is_clean(), "{outcome:#?}");
+        let report = outcome.replicate.expect("the policy reports");
+        assert!(report.pairs.could_touch > 100 && report.consistency.copies > 100);
+        assert_eq!(report.consistency.different, 0);
     }
-    assert!(run.counts().corrections > 3);
 }
 
 /// Same seed, same bits.

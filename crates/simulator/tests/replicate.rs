@@ -284,14 +284,22 @@ fn joints_and_faults_are_refused() {
 }
 
 /// I9 on scenes we ship, with heaps that settle and freeze, users that kick, walls that fall: two members that change a body in one tick, one of them by
-/// freezing it or because a user has kicked it, have the same sum. (They had not: what was added up began with the frozen motion on one side, and kicks
-/// were heard before what the others had changed.)
+/// freezing it or because a user has kicked it, have the same sum. (They had not: what was added up began with the frozen motion on one side, kicks were heard
+/// before what the others had changed, and a copy that was dropped on one member woke what rested beside it there and nowhere else.)
 #[test]
 fn i9_holds_on_scenes_that_rest_and_are_kicked() {
     for name in ["stacks", "shaker", "playground", "wall-breaker"] {
         let scene = Scene::load(name).expect("it ships");
-        for servers in [2, 4] {
-            let mut options = options(servers, ReplicateOptions::default());
+        for (servers, cuts) in [
+            (2, Cuts::BALANCED),
+            (4, Cuts::BALANCED),
+            (4, Cuts::Published),
+        ] {
+            let replicate = ReplicateOptions {
+                cuts,
+                ..ReplicateOptions::default()
+            };
+            let mut options = options(servers, replicate);
             options.seconds = Some(2.0);
             let (outcome, report) = run(&scene, &options);
             assert!(outcome.is_clean(), "{name} on {servers}: {outcome:#?}");

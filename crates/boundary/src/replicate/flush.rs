@@ -113,7 +113,7 @@ impl Member {
     }
 
     pub(super) fn drop_copy(&mut self, slot: Slot) {
-        self.space.remove(slot);
+        self.space.forget(slot);
         if let Some(track) = self.tracks.take(slot) {
             self.by_id.remove(&track.id);
             self.passed.insert(track.id, track.epoch);

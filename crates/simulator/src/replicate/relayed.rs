@@ -8,6 +8,7 @@
 
 use super::GroupRun;
 use crate::options::SimOptions;
+use crate::outcome::Outcome;
 use crate::simulation::SimError;
 use boundary::replicate::{Correction, Relay, RelayConfig, RelayCounts};
 use domain::{BodyId, Motion, Tick};
@@ -172,6 +173,14 @@ impl Relayed {
     /// The groups.
     pub fn groups(&self) -> &[GroupRun] {
         &self.groups
+    }
+
+    /// Ends the runs: what each group came to.
+    pub fn finish(self) -> Vec<Outcome> {
+        self.groups
+            .into_iter()
+            .map(|group| group.run(|_| {}))
+            .collect()
     }
 
     /// What the relay has counted.
