@@ -86,7 +86,7 @@ fn replicate_runs_the_same_scenes() {
     for cuts in ["published", "balanced"] {
         let arguments = [
             "sim",
-            "stacks",
+            "wall-breaker",
             "--policy",
             "replicate",
             "--cuts",

@@ -17,7 +17,9 @@ impl Member {
             self.counts.foreign += 1;
             return;
         }
-        let current = parcel.allocation == self.allocation;
+        // Others may have done the iteration after which a new division holds before we have.
+        let next = self.next_division.as_ref().map(|(next, _)| *next);
+        let current = parcel.allocation == self.allocation || Some(parcel.allocation) == next;
         let tick = parcel.tick.0;
         for word in parcel.words {
             // Of another division only transfers count: a body must not be lost because the world was cut anew.

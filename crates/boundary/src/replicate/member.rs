@@ -164,6 +164,8 @@ pub(super) struct Arrived {
 pub struct Member {
     pub(super) config: MemberConfig,
     pub(super) allocation: u32,
+    /// The division that holds from the end of the next iteration on.
+    pub(super) next_division: Option<(u32, Arc<SubSpaces>)>,
     pub(super) space: Space,
     pub(super) tracks: Tracks,
     pub(super) by_id: FxHashMap<BodyId, Slot>,
@@ -197,6 +199,7 @@ impl Member {
         let arbiter = (config.id.0 == 0).then(|| Arbiter::new(config.theta_intra));
         Ok(Self {
             allocation: 0,
+            next_division: None,
             space,
             tracks: Tracks::default(),
             by_id: FxHashMap::default(),
@@ -364,6 +367,7 @@ impl Member {
         self.space.respond();
         self.note_changes();
         self.freeze();
+        self.change_division();
         self.flush();
     }
 
@@ -440,15 +444,20 @@ impl Member {
         self.events.pop_front()
     }
 
-    /// A new division of the world, from the server; everyone must take it at the same tick (or drop each other's parcels until he
-    /// has). What has left is handed over with the next flush.
-    pub fn divide(
-        &mut self,
-        allocation: u32,
-        sub_spaces: Arc<SubSpaces>,
-    ) -> Result<(), LimitsError> {
+    /// A new division of the world, from the server. It holds from the end of the next iteration on, before anyone is told of anything: so whoever has a part now has
+    /// heard of everything in it before the iteration after that. Everyone must hear of it between the same two iterations.
+    pub fn divide(&mut self, allocation: u32, sub_spaces: Arc<SubSpaces>) {
+        self.next_division = Some((allocation, sub_spaces));
+    }
+
+    fn change_division(&mut self) {
+        let Some((allocation, sub_spaces)) = self.next_division.take() else {
+            return;
+        };
         let plan = sub_spaces.plan(self.me());
-        self.space.divide(sub_spaces.world(), &plan)?;
+        self.space
+            .divide(sub_spaces.world(), &plan)
+            .expect("the limits are those of the beginning");
         self.allocation = allocation;
         self.config.sub_spaces = sub_spaces;
         for index in 0..self.tracks.watched.len() {
@@ -458,7 +467,6 @@ impl Member {
                 self.tracks.of(slot).told.clear();
             }
         }
-        Ok(())
     }
 
     /// Detection took that long (for a budget; see [`detection::Effort`]).
@@ -511,7 +519,7 @@ impl Member {
     /// Pairs of bodies it tested in the last iteration, scenery left out.
     pub fn tested_pairs(&self) -> impl Iterator<Item = (BodyId, BodyId)> + '_ {
         self.space.pairs().filter_map(|(a, b)| {
-            let (a, b) = (self.tracks.get(a)?.id, self.tracks.get(b)?.id);
+            let (a, b) = (self.tracks.id_of(a)?, self.tracks.id_of(b)?);
             Some((a.min(b), a.max(b)))
         })
     }
@@ -519,8 +527,8 @@ impl Member {
     /// Pairs of bodies that touched in the last iteration, scenery left out; a pair with several points of contact once per point.
     pub fn touching_pairs(&self) -> impl Iterator<Item = (BodyId, BodyId)> + '_ {
         self.space.contacts().iter().filter_map(|contact| {
-            let a = self.tracks.get(Slot(contact.a))?.id;
-            let b = self.tracks.get(Slot(contact.b))?.id;
+            let a = self.tracks.id_of(Slot(contact.a))?;
+            let b = self.tracks.id_of(Slot(contact.b))?;
             Some((a.min(b), a.max(b)))
         })
     }

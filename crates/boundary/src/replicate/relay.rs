@@ -221,7 +221,7 @@ impl Relay {
             Some(group) => compared.views[group as usize].motion,
             None => average(motions.zip(&self.weights)),
         };
-        let before = now + config.lead_ticks;
+        let before = now + config.lead_ticks.max(1);
         // Members compute tick `before` from how it is at the end of the tick before that.
         let motion = flown(&config, &compared.form, agreed, before - 1 - common);
         let except = compared.driven_in;

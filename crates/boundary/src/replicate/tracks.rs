@@ -94,6 +94,8 @@ impl Track {
 #[derive(Default)]
 pub(crate) struct Tracks {
     by_slot: Vec<Option<Track>>,
+    /// Whose copy is, or was last, in a slot.
+    ids: Vec<Option<BodyId>>,
     /// Bodies with something to remember: told to others, or not ours. Others need no look unless they are near a border.
     pub watched: Vec<bool>,
 }
@@ -104,7 +106,9 @@ impl Tracks {
         if self.by_slot.len() <= index {
             self.by_slot.resize(index + 1, None);
             self.watched.resize(index + 1, false);
+            self.ids.resize(index + 1, None);
         }
+        self.ids[index] = Some(track.id);
         self.by_slot[index] = Some(track);
         self.watched[index] = true;
     }
@@ -116,6 +120,11 @@ impl Tracks {
 
     pub fn get(&self, slot: Slot) -> Option<&Track> {
         self.by_slot.get(slot.0 as usize)?.as_ref()
+    }
+
+    /// The body in a slot, also of a copy that was dropped at the end of this iteration; `None` for scenery.
+    pub fn id_of(&self, slot: Slot) -> Option<BodyId> {
+        self.ids.get(slot.0 as usize).copied().flatten()
     }
 
     /// All tracks, by slot.

@@ -154,8 +154,7 @@ impl Node {
                 }
                 Happened::Divided(allocation, spaces) => {
                     let spaces = spaces.clone();
-                    self.work(|node| node.member.divide(*allocation, spaces))
-                        .expect("it could be divided before");
+                    self.work(|node| node.member.divide(*allocation, spaces));
                 }
             }
             self.outbox.clear();

@@ -99,7 +99,11 @@ impl GroupRun {
             }
             match self.next_event() {
                 Some(next) => self.now = next.max(self.now + SimTime(u64::from(!worked))),
-                None => break,
+                None => {
+                    let why = "every member waits for another, and nothing is under way";
+                    self.outcome.aborted = Some(why.into());
+                    break;
+                }
             }
         }
         self.finish()
@@ -313,8 +317,7 @@ impl GroupRun {
         for node in &mut self.nodes {
             let (allocation, spaces) = (self.allocation, spaces.clone());
             node.note(|_| Happened::Divided(allocation, spaces.clone()));
-            node.work(|node| node.member.divide(allocation, spaces))
-                .expect("the limits have not changed");
+            node.work(|node| node.member.divide(allocation, spaces));
         }
     }
 
