@@ -279,3 +279,27 @@ fn shorter_windows_cost_fewer_commands() {
     none.lock.max = SimTime::ZERO;
     assert_eq!(lost(none), 0);
 }
+
+// ML-21, ML-26: both have committed, the other's commit counts, and it is due after our own lock must end. We let go in time, and still play it at
+// its time, as the other does.
+#[test]
+fn the_hit_that_counts_is_played_at_its_time_even_after_the_lock() {
+    let mut settings = Settings::published(Protocol::MotionLock);
+    settings.agreement.conflict = Conflict::Score;
+    let mut outlasted = 0;
+    for seed in 0..10 {
+        let mut world = Scenario::Clp.world(settings, Net::of(50, 0.0), seed);
+        world.run_until(ms(2_000));
+        let [one, other] = [0, 1].map(|station| world.hits(station)[0]);
+        assert_eq!((one.author, one.scheduled), (other.author, other.scheduled));
+        assert_eq!(one.at, other.at, "seed {seed}");
+        assert_eq!(one.velocities, other.velocities);
+        for (_, event) in &world.events {
+            if let Event::Unlocked { since, at, why, .. } = event {
+                assert!(at.since(*since) <= settings.lock.max + FRAME);
+                outlasted += u32::from(*why == Unlock::Expired);
+            }
+        }
+    }
+    assert!(outlasted > 0, "no lock ended before its hit");
+}

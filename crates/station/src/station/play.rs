@@ -148,7 +148,12 @@ impl Station {
     /// Contacts nobody foresaw, or not soon enough.
     fn play_contacts(&mut self, now: SimTime) {
         for id in self.near.clone() {
-            if !self.may_hit(now, id) || self.is_held_by_others(id) {
+            // A touch of bodies that are committed to a hit is that hit, and it has its time.
+            let committed = self
+                .pairs
+                .get(&id)
+                .is_some_and(|pair| pair.commit.is_some());
+            if committed || !self.may_hit(now, id) || self.is_held_by_others(id) {
                 continue;
             }
             let Some(secs_ago) = self.contact(id) else {
