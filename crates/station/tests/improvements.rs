@@ -4,6 +4,7 @@ mod common;
 use common::*;
 use domain::SimTime;
 use reckoning::motion::InjectedClock;
+use scenes::encounters;
 use station::*;
 use std::collections::BTreeMap;
 
@@ -302,4 +303,50 @@ fn the_hit_that_counts_is_played_at_its_time_even_after_the_lock() {
         }
     }
     assert!(outlasted > 0, "no lock ended before its hit");
+}
+
+// ML-58: on curves that no predictor knows and a network where replicas are off by more than a body, nobody is sure in time. What the samples prove
+// afterwards is counted, by both, once; what they do not prove is not.
+#[test]
+fn what_was_in_doubt_is_proved_afterwards() {
+    let curves = [
+        encounters::Curve::Weave {
+            sway: 80.0,
+            speed: 500.0,
+        },
+        encounters::Curve::Ellipse {
+            wide: 60.0,
+            long: 110.0,
+            rate: 5.0,
+        },
+        encounters::Curve::Swing {
+            deep: 60.0,
+            far: 120.0,
+            rate: 4.0,
+        },
+    ];
+    let mut proved = 0;
+    for curve in curves {
+        let field = Field {
+            instead: Some(curve),
+            ..Field::default()
+        };
+        for (scenario, seed) in [Scenario::Ccc, Scenario::Ccp]
+            .into_iter()
+            .flat_map(|scenario| (0..8).map(move |seed| (scenario, seed)))
+        {
+            let mut world = World::new(&[Settings::improved(); 2], Net::CONGESTED, seed);
+            let [one, two] = scenario.paths(&field).map(Rail::flat);
+            world.railed(0, 1, one);
+            world.railed(1, 2, two);
+            world.run_until(ms(2_300));
+            let counts = [0, 1].map(|station| world.count(station, pair(1, 2)));
+            let wanted = u32::from(scenario.meets());
+            assert_eq!(counts, [wanted; 2], "{curve:?} {scenario:?} {seed}");
+            let hits = [world.hits(0), world.hits(1)].concat();
+            let causes = hits.iter().filter(|hit| hit.cause == Cause::Hindsight);
+            proved += causes.count();
+        }
+    }
+    assert!(proved > 20, "{proved} of 48");
 }

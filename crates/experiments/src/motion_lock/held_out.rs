@@ -1,7 +1,9 @@
 //! Does the gate do as well where it was not tuned?
 //!
-//! Its two numbers (`sigmas`, `max_share`) were chosen looking at the grid of `ml-offline` with seed 7: circles of one size, weaves of one
-//! size. What is here was written down first and run afterwards, with the numbers as they were: other seeds, other sizes and speeds, other curves.
+//! It was made looking at the grid of `ml-offline` with seed 7: circles of one size, weaves of one size. What is here was written down first and
+//! run afterwards: other seeds, other sizes and speeds, other curves. On the curves of the first set the gate missed hits on the congested network
+//! (both replicas are off by more than a body, and nobody was ever sure); since then samples prove afterwards what was in doubt
+//! (`station::hindsight`). The second set was written down after that, before it was run.
 
 use super::arms::Arm;
 use super::cells::{Cell, Grid};
@@ -33,16 +35,18 @@ enum Kind {
     Seeds,
     Sizes,
     Curves,
+    Second,
 }
 
 impl Kind {
-    const ALL: [Self; 3] = [Self::Seeds, Self::Sizes, Self::Curves];
+    const ALL: [Self; 4] = [Self::Seeds, Self::Sizes, Self::Curves, Self::Second];
 
     fn words(self) -> &'static str {
         match self {
             Self::Seeds => "other seeds",
             Self::Sizes => "other sizes, speeds and delays",
             Self::Curves => "other curves in the place of circles",
+            Self::Second => "the second set (seeds, sizes and curves again)",
         }
     }
 }
@@ -97,7 +101,94 @@ fn trials(base: &Setup) -> Vec<Trial> {
         other(Kind::Curves, name, setup)
     });
     let sizes = sizes.map(|(name, setup)| other(Kind::Sizes, name, setup));
-    seeds.chain(sizes).chain(curves).collect()
+    let first = seeds.chain(sizes).chain(curves);
+    first.chain(second_set(&base)).collect()
+}
+
+fn second_set(base: &Setup) -> Vec<Trial> {
+    let base = *base;
+    let trial = |name: &str, seed: u64, setup: Setup| Trial {
+        kind: Kind::Second,
+        name: name.into(),
+        seed,
+        setup,
+    };
+    let mut trials = vec![
+        trial("seed 2001", 2001, base),
+        trial("seed 2002", 2002, base),
+        trial(
+            "circle 65 px, 450 px/s, bodies of 8 px",
+            2003,
+            Setup {
+                circle_radius: 65.0,
+                circle_speed: 450.0,
+                radius: 8.0,
+                ..base
+            },
+        ),
+    ];
+    trials.extend(second_curves().map(|(name, curve)| {
+        let setup = Setup {
+            curve: Some(curve),
+            ..base
+        };
+        trial(name, 2003, setup)
+    }));
+    trials
+}
+
+fn second_curves() -> [(&'static str, Curve); 8] {
+    let wander = |seed: u64| Curve::Wander {
+        seed,
+        speed: 450.0,
+        turn: 6.0,
+        every_secs: 0.25,
+    };
+    [
+        (
+            "another ellipse",
+            Curve::Ellipse {
+                wide: 90.0,
+                long: 70.0,
+                rate: 5.5,
+            },
+        ),
+        (
+            "another figure of eight",
+            Curve::Eight {
+                wide: 90.0,
+                long: 50.0,
+                rate: 4.0,
+            },
+        ),
+        (
+            "another pendulum",
+            Curve::Swing {
+                deep: 40.0,
+                far: 90.0,
+                rate: 5.0,
+            },
+        ),
+        (
+            "harder gas and brake",
+            Curve::Throttle {
+                radius: 60.0,
+                speed: 350.0,
+                part: 0.4,
+                hertz: 2.0,
+            },
+        ),
+        (
+            "another weave",
+            Curve::Weave {
+                sway: 55.0,
+                speed: 420.0,
+            },
+        ),
+        ("sudden turns, third", wander(3)),
+        ("sudden turns, fourth", wander(4)),
+        ("sudden turns, fifth", wander(5)),
+    ]
 }
 
 fn curves() -> [(&'static str, Curve); 8] {
@@ -179,11 +270,11 @@ impl Seen {
         })
     }
 
-    fn interval(&self, arm: Arm) -> f64 {
+    fn interval(&self, arm: Arm) -> Option<f64> {
         let runs = self.grid.of(arm, &Scenario::CURVED);
         let runs = runs.flat_map(|cell| &cell.runs);
         let all: Measure = runs.flat_map(|run| run.intervals.clone()).collect();
-        all.avg()
+        (all.count() > 0).then(|| all.avg())
     }
 
     /// What is wrong with ours, in words.
@@ -230,7 +321,10 @@ impl Seen {
             of(Arm::Improved, MEETS, Cell::missed_hits),
             three([0, 1, 2].map(|net| apart[net] + met_apart[net])),
             intervals
-                .map(|arm| format!("{:.0}", self.interval(arm)))
+                .map(|arm| {
+                    self.interval(arm)
+                        .map_or("-".into(), |ms| format!("{ms:.0}"))
+                })
                 .join(" / "),
         ]
     }
@@ -250,12 +344,17 @@ pub(super) fn add(
         let mut before = None;
         all.retain(|trial| before.replace(trial.kind) != Some(trial.kind));
     }
-    let keys = Grid::keys(&ARMS, &Net::ALL, &Scenario::CURVED);
     let count = all.len() as f64;
     let mut seen = Vec::new();
     for (index, trial) in all.into_iter().enumerate() {
         let (from, to) = (index as f64 / count, (index + 1) as f64 / count);
         let mut progress = part(progress, from, to);
+        let all_arms = trial.kind == Kind::Seeds;
+        let arms = ARMS
+            .into_iter()
+            .filter(|arm| all_arms || *arm != Arm::Repeat);
+        let arms: Vec<Arm> = arms.collect();
+        let keys = Grid::keys(&arms, &Net::ALL, &Scenario::CURVED);
         let grid = Grid::run(&keys, &trial.setup, runs, trial.seed, &mut progress);
         seen.push(Seen { trial, grid, runs });
     }
