@@ -122,8 +122,8 @@ pub fn write(
     let spans = spans.ok_or("a side has seen nothing: its clock was never known")?;
     let from = spans.iter().map(|span| span.0).max().unwrap_or_default();
     let to = spans.iter().map(|span| span.1).min().unwrap_or_default();
-    let name = path.display();
-    let file = File::create(path).map_err(|error| format!("cannot write {name}: {error}"))?;
+    let shown = path.display();
+    let file = File::create(path).map_err(|error| format!("cannot write {shown}: {error}"))?;
     let header = Header {
         start: SIMULATED_START,
         title: match reports {
@@ -133,7 +133,7 @@ pub fn write(
         about,
     };
     let written = tracks(BufWriter::new(file), &header, films, reports, (from, to));
-    written.map_err(|error| format!("{name}: {error}"))
+    written.map_err(|error| format!("{shown}: {error}"))
 }
 
 fn tracks(
