@@ -86,7 +86,7 @@ fn replicate_runs_the_same_scenes() {
     for cuts in ["published", "balanced"] {
         let arguments = [
             "sim",
-            "wall-breaker",
+            "playground",
             "--policy",
             "replicate",
             "--cuts",

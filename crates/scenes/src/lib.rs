@@ -18,6 +18,7 @@
 mod bodies;
 pub mod builtin;
 mod closed_box;
+pub mod encounters;
 mod errors;
 mod injectors;
 mod joints;
