@@ -97,7 +97,7 @@ async fn killed_servers_are_replaced(setup: Setup<'_>, seed: u64, kills: u32) {
         cluster
             .watch_until("everyone is safe again", patience, Cluster::is_safe)
             .await;
-        cluster.check_latest();
+        cluster.check_afterwards().await;
         cluster.check_onlookers(Duration::from_secs(5)).await;
         for onlooker in &cluster.onlookers {
             onlooker.check_undisturbed();
@@ -145,7 +145,7 @@ async fn a_server_that_hangs_is_replaced_and_touches_nothing_when_it_comes_back(
     let took = back(&mut cluster, &its, Instant::now()).await;
     assert!(took < BACK, "took {took:?}");
     cluster.watch_for(Duration::from_secs(5)).await;
-    cluster.check_latest();
+    cluster.check_afterwards().await;
     cluster.servers[&victim].signal("CONT");
     cluster.watch_for(Duration::from_secs(3)).await;
     let revived = cluster.settled_tick();
@@ -207,7 +207,7 @@ async fn a_coordinator_that_dies_does_not_stop_the_physics() {
     drop(cluster.servers.remove(&victim));
     back(&mut cluster, &its, Instant::now()).await;
     cluster.watch_for(Duration::from_secs(2)).await;
-    cluster.check_latest();
+    cluster.check_afterwards().await;
 }
 
 /// With etcd another coordinator stands by; it leads when the first one's lease has run out.
@@ -240,7 +240,7 @@ async fn a_coordinator_on_etcd_is_replaced_by_another() {
     let took = back(&mut cluster, &its, Instant::now()).await;
     assert!(took < BACK, "took {took:?}");
     cluster.watch_for(Duration::from_secs(2)).await;
-    cluster.check_latest();
+    cluster.check_afterwards().await;
 }
 
 /// A gateway dies: physics does not notice, its clients go to another one or wait until it is back, by themselves, and see everything again.

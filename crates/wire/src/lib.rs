@@ -27,5 +27,5 @@ pub use envelopes::{
 };
 pub use messages::{
     AuraDelete, AuraUpsert, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member, Message,
-    NewOwner, Offer, Unborn,
+    NewOwner, Offer, Ownership, Unborn,
 };

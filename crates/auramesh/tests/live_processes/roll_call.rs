@@ -16,6 +16,8 @@ pub struct RollCall {
     pub newest: BTreeMap<RegionId, u64>,
     /// When each region was first seen stepping under each owner.
     pub first_step: BTreeMap<(RegionId, Term), Instant>,
+    /// And with which tick it began.
+    pub first_tick: BTreeMap<(RegionId, Term), u64>,
 }
 
 impl RollCall {
@@ -35,6 +37,7 @@ impl RollCall {
             .entry((region, seen.term))
             .or_insert_with(Instant::now);
         let tick = seen.record.tick.0;
+        self.first_tick.entry((region, seen.term)).or_insert(tick);
         self.newest.insert(region, tick);
         self.reports.entry(tick).or_default().insert(region);
         let ids = bodies.iter().map(|(id, _)| *id);

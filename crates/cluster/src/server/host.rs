@@ -643,7 +643,13 @@ impl Host {
 
     fn send_snapshot(&mut self) {
         let Some(standby) = self.standby else {
-            self.region.take_snapshot();
+            // Nobody could go on in our place: nothing is gained if others remember for us, or wait.
+            let due = self.region.take_snapshot();
+            let wanted = self.region.wants_snapshot();
+            let wanted = wanted.then(|| self.region.make_snapshot());
+            if let Some(snapshot) = wanted.or(due) {
+                self.region.snapshot_kept(snapshot.tick);
+            }
             return;
         };
         // One at a time: a standby that does not keep up must not drown.
@@ -653,7 +659,8 @@ impl Host {
         }
         let recovering = self.region.is_recovering();
         let due = self.region.take_snapshot();
-        let now = (self.snapshot_wanted && !recovering).then(|| self.region.make_snapshot());
+        let wanted = self.snapshot_wanted && !recovering || self.region.wants_snapshot();
+        let now = wanted.then(|| self.region.make_snapshot());
         let Some(snapshot) = now.or(due) else {
             return;
         };

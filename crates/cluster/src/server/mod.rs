@@ -276,19 +276,19 @@ impl Server {
                 tracing::info!(%place, term = term.0, tick = %kept.tick, last = kept.last, bodies = snapshot.bodies.bodies.len(), "taking over");
                 let seat = view.assignment.seat(place.region);
                 if kept.last && seat.is_some_and(|seat| seat.handed) {
-                    Region::resume(config, snapshot)?
+                    Region::resume(config, snapshot, term.0)?
                 } else {
-                    Region::restore(config, snapshot)?
+                    Region::restore(config, snapshot, term.0)?
                 }
             }
             None => {
                 let mut region = Region::new(config.clone())?;
                 stage.staging.furnish(&stage.scene, &mut region)?;
-                if term.0 > 1 {
-                    // Its first owner died before anyone kept anything: as at the start, and the others know the rest.
+                if term.0 > 1 && world.start_unix_ns.is_some() {
+                    // Its owner and all who had a snapshot are gone: as at the start, and the others know the rest.
                     tracing::warn!(%place, term = term.0, "no snapshot: from the beginning");
                     let start = region.make_snapshot();
-                    region = Region::restore(config, start)?;
+                    region = Region::restore(config, start, term.0)?;
                 } else {
                     tracing::info!(%place, bodies = region.world().len(), "furnished");
                 }
