@@ -285,7 +285,7 @@ impl Boundary {
 
     fn receive(&mut self, arrival: Arrival) {
         if self.is_recovering() {
-            self.recovery.deferred.push(arrival);
+            self.recovery.defer(arrival);
             return;
         }
         let Arrival { from, offer } = arrival;

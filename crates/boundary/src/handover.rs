@@ -248,12 +248,9 @@ impl HandoverLedger {
 
     /// We have taken a snapshot: whom to tell, and up to which of their offers it holds.
     pub fn snapshot_taken(&mut self) -> Vec<(RegionId, HandoverNumber)> {
-        let active = self
-            .incoming
-            .iter_mut()
-            .filter_map(|(from, incoming)| {
-                std::mem::take(&mut incoming.active).then_some((*from, incoming.highest))
-            });
+        let active = self.incoming.iter_mut().filter_map(|(from, incoming)| {
+            std::mem::take(&mut incoming.active).then_some((*from, incoming.highest))
+        });
         active.collect()
     }
 

@@ -236,7 +236,9 @@ async fn wrong_role() {
         ..Options::default()
     };
     let viewer = siege.live.client_with(options).await;
-    let body = siege.honest.look(|scene| scene.bodies().next().map(|(id, _)| id));
+    let body = siege
+        .honest
+        .look(|scene| scene.bodies().next().map(|(id, _)| id));
     let body = body.expect("there are some");
     let mut refused = 0;
     while siege.goes_on() {

@@ -1,14 +1,15 @@
 //! Who was stepped at which tick.
 
-use cluster::names::Term;
+use cluster::names::{Generation, Term};
 use domain::{BodyId, RegionId};
 use region::RegionEvent;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-/// By tick, who was stepped or caught up.
+/// By tick, who was stepped or caught up, in the newest world that was seen.
 #[derive(Default)]
 pub struct RollCall {
+    pub generation: Generation,
     pub ticks: BTreeMap<u64, Vec<BodyId>>,
     /// Which regions have reported which tick. (A watcher that has not yet found a region's new owner misses some.)
     pub reports: BTreeMap<u64, BTreeSet<RegionId>>,
@@ -23,6 +24,16 @@ pub struct RollCall {
 impl RollCall {
     /// A region has reported a tick.
     pub fn hear(&mut self, seen: cluster::observer::Seen) {
+        let generation = seen.place.generation;
+        if generation < self.generation {
+            return;
+        }
+        if generation > self.generation {
+            *self = Self {
+                generation,
+                ..Self::default()
+            };
+        }
         for event in &seen.record.before_step {
             if let RegionEvent::CaughtUp { tick, bodies, .. } = event {
                 let ids = bodies.iter().map(|(id, _)| *id);

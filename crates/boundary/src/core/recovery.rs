@@ -52,7 +52,7 @@ pub(super) struct Recovery {
     awaiting: BTreeSet<RegionId>,
     ask_again: Option<SimTime>,
     /// What arrived meanwhile.
-    pub(super) deferred: Vec<Arrival>,
+    deferred: Vec<Arrival>,
     /// Who else has restarted since we have.
     beside_us: BTreeSet<RegionId>,
     /// Who awaits our answer.
@@ -62,6 +62,16 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
+    /// Until it is certain what is ours. An offer that is repeated meanwhile is the same one.
+    pub(super) fn defer(&mut self, arrival: Arrival) {
+        let same = |other: &Arrival| {
+            other.from == arrival.from && other.offer.handover == arrival.offer.handover
+        };
+        if !self.deferred.iter().any(same) {
+            self.deferred.push(arrival);
+        }
+    }
+
     /// Has everybody answered who is not in the same state as we are?
     fn has_heard_all_who_run(&self) -> bool {
         self.awaiting.is_subset(&self.beside_us)
@@ -234,7 +244,9 @@ impl Boundary {
             self.recovery.beside_us.insert(peer);
             if begins_anew {
                 // What its last life offered us, this one offers again or still has; what that one knew, this one may know better.
-                self.recovery.deferred.retain(|arrival| arrival.from != peer);
+                self.recovery
+                    .deferred
+                    .retain(|arrival| arrival.from != peer);
                 self.recovery.awaiting.insert(peer);
                 self.ask_one(peer);
             }

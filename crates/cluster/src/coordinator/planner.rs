@@ -301,7 +301,7 @@ impl Planner {
                 None if world.start_unix_ns.is_none() => {
                     (Why::Lost, self.least_loaded(now, next, |_| true)?)
                 }
-                None if self.may_return(region, seat, owner) => return None,
+                None if self.may_return(now, region, seat, owner) => return None,
                 None => match self.newest_snapshot(now, region) {
                     Some(heir) => (Why::Dead, heir),
                     None => (Why::Lost, self.least_loaded(now, next, |_| true)?),
@@ -355,10 +355,13 @@ impl Planner {
     }
 
     /// Can the region itself still be there, or who may have its newest snapshot? A lease tells who is gone for good.
-    fn may_return(&self, region: RegionId, seat: Seat, owner: NodeId) -> bool {
-        let standby = seat.standby.and_then(|standby| self.servers.get(&standby));
+    fn may_return(&self, now: SimTime, region: RegionId, seat: Seat, owner: NodeId) -> bool {
+        let silent = seat
+            .standby
+            .filter(|standby| !self.is_alive(now, *standby))
+            .and_then(|standby| self.servers.get(&standby));
         self.servers.contains_key(&owner)
-            || standby.is_some_and(|standby| standby.keeps.contains_key(&region))
+            || silent.is_some_and(|standby| standby.keeps.contains_key(&region))
     }
 
     /// Whoever has the newest snapshot of all who live. What was called safe may be newer: then some bodies are lost.
@@ -435,7 +438,9 @@ impl Planner {
         for index in 0..next.seats.len() {
             let seat = next.seats[index];
             let good = |node: NodeId| self.is_alive(now, node) && Some(node) != seat.owner;
-            if seat.owner.is_none() || seat.standby.is_some_and(good) {
+            // A silent owner gives nothing to a new standby, and the old one, silent too, may have what counts.
+            let speaks = seat.owner.is_some_and(|owner| self.is_alive(now, owner));
+            if !speaks || seat.standby.is_some_and(good) {
                 continue;
             }
             let owner = seat.owner;

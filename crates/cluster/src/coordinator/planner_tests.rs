@@ -105,7 +105,11 @@ impl Stage {
                 sent: self.now,
                 generation: assignment.generation,
                 regions: its.map(pulse).collect(),
-                keeps: self.keeps.get(node).cloned().unwrap_or_else(|| standby(*node)),
+                keeps: self
+                    .keeps
+                    .get(node)
+                    .cloned()
+                    .unwrap_or_else(|| standby(*node)),
                 clock_bound: None,
             };
             self.planner.handle_heartbeat(self.now, &heartbeat);
@@ -237,6 +241,28 @@ fn only_who_has_the_newest_snapshot_takes_over() {
         stage.lease_ends(owner);
         stage.run(100);
         assert_eq!(stage.owners(), [Some(in_the_end)]);
+    }
+}
+
+/// Owner and standby are silent, a third one lives: whichever of the two comes back goes on with the region, and nothing begins anew.
+#[test]
+fn who_has_the_newest_snapshot_is_waited_for() {
+    for owner_returns in [true, false] {
+        let mut stage = Stage::new(1, &[A, B, C]);
+        stage.run(3000);
+        let seat = stage.assignment().seats[0];
+        let (owner, standby) = (seat.owner.expect("assigned"), seat.standby.expect("chosen"));
+        stage.beating.remove(&owner);
+        stage.beating.remove(&standby);
+        assert!(stage.run(2000).is_empty());
+        if owner_returns {
+            stage.beating.insert(owner);
+            assert!(stage.run(1000).is_empty());
+            assert_ne!(stage.assignment().seats[0].standby, Some(standby));
+        } else {
+            stage.beating.insert(standby);
+            assert_eq!(stage.run(100), [(0, Why::Dead, standby)]);
+        }
     }
 }
 

@@ -117,6 +117,8 @@ impl HostHandle {
 pub const FEEDS_PER_INSIGHT: u64 = 3;
 /// Longest time between two frames, as a share of the frame tolerance.
 const FRAMES_PER_TOLERANCE: u32 = 3;
+/// Ticks that are made up for at once.
+const MOST_TICKS_PER_FRAME: u32 = 4;
 /// So many ticks a region may be ahead of someone who judges every tick.
 const LONGEST_LEAD: u64 = 240;
 /// A judge that says nothing for so long is not waited for.
@@ -516,7 +518,11 @@ impl Host {
     }
 
     fn run_due_ticks(&mut self) {
-        while self.may_step() {
+        // Who makes up for lost time still listens and speaks in between: others wait for its answers.
+        for _ in 0..MOST_TICKS_PER_FRAME {
+            if !self.may_step() {
+                return;
+            }
             let Some(now) = self
                 .world_time()
                 .filter(|now| self.region.next_wakeup() <= *now)
@@ -687,8 +693,10 @@ impl Host {
             subscribers: kept.subscribers,
             bytes: kept.bytes,
         };
-        self.unkept = Some(snapshot.tick);
-        self.send(standby.endpoint(), &message);
+        // What cannot be sent is not waited for; the next one may fit.
+        let sent = self.send(standby.endpoint(), &message);
+        self.unkept = sent.then_some(snapshot.tick);
+        self.given_away &= sent;
     }
 
     fn known_subscribers(&self) -> Vec<(NodeId, Subscription)> {
@@ -722,11 +730,14 @@ impl Host {
         }
     }
 
-    fn send(&mut self, to: EndpointId, message: &FromRegion) {
+    /// Says whether it will arrive.
+    fn send(&mut self, to: EndpointId, message: &FromRegion) -> bool {
         let local = self.shared.clock.local();
-        if let Err(full) = self.post.send(local, to, messages::encode(message)) {
+        let sent = self.post.send(local, to, messages::encode(message));
+        if let Err(full) = &sent {
             self.fail(&full.to_string());
         }
+        sent.is_ok()
     }
 
     fn publish(&mut self, message: &FromRegion, wants: impl Fn(&Subscription) -> bool) {

@@ -254,6 +254,11 @@ impl Stage {
         }
     }
 
+    /// Whatever is under way is lost.
+    pub fn lose_all(&mut self) {
+        self.under_way.clear();
+    }
+
     /// The server dies with all it has in memory. What it has said still arrives; what it is told is lost.
     pub fn crash(&mut self, region: u32) {
         self.regions[region as usize] = None;

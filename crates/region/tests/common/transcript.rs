@@ -137,7 +137,9 @@ fn said(message: &Message) -> String {
             incarnation,
         } => format!("Restarted snapshot={snapshot} incarnation={incarnation}"),
         Message::Recovery { known } => {
-            let known = known.iter().map(|it| format!("{} {} {}", it.body, it.epoch, it.owner));
+            let known = known
+                .iter()
+                .map(|it| format!("{} {} {}", it.body, it.epoch, it.owner));
             format!("Recovery known=[{}]", known.collect::<Vec<_>>().join(", "))
         }
     }

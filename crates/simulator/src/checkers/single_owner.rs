@@ -116,7 +116,8 @@ fn impossible(fact: &Fact<'_>, view: &View<'_>) -> (RegionId, &'static str, Vec<
             bodies,
             ..
         } => {
-            let fits = |h: Option<Holder>| h.is_some_and(|h| view.ledger.may_restore(h, region, snapshot));
+            let fits =
+                |h: Option<Holder>| h.is_some_and(|h| view.ledger.may_restore(h, region, snapshot));
             let bodies = unless(&mut bodies.iter().map(|(body, _)| *body), &fits);
             (region, "was brought back by", bodies)
         }
