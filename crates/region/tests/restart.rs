@@ -135,9 +135,9 @@ fn a_question_that_was_lost_is_asked_again() {
 /// I1, I2: who has taken a body says so only when its own snapshot holds it. It dies right after the answer, and the one who asked has thrown its own away.
 #[test]
 fn an_answer_is_not_forgotten() {
-    let mut setting = Setting::columns(2);
-    setting.snapshot_ticks = Some(100);
     for later in 0..12 {
+        let mut setting = Setting::columns(2);
+        setting.snapshot_ticks = Some(100);
         let mut stage = setting.stage();
         stage.place(0, &ball(1, [-0.9, 0.0], [0.0, 0.0]));
         stage.place(1, &ball(2, [1.5, 0.0], [0.0, 0.0]));

@@ -47,6 +47,8 @@ pub struct Server {
     doubts: mpsc::UnboundedReceiver<Place>,
     /// The world that hosts are made of, staged once for all regions.
     stage: Option<Stage>,
+    /// The age of the newest assignment that we have seen.
+    newest: (Generation, u64),
 }
 
 struct Stage {
@@ -120,6 +122,7 @@ impl Server {
             keeper,
             doubts,
             stage: None,
+            newest: Default::default(),
         })
     }
 
@@ -201,6 +204,13 @@ impl Server {
 
     /// Starts what is ours, stops what is not.
     fn handle_view(&mut self, view: &Arc<ClusterView>) {
+        // Someone in doubt has looked for itself, and the news that was on its way is old. To believe it would be to end a region, and to begin it
+        // again without the snapshot that it has begun with.
+        let age = view.assignment.age();
+        if age < self.newest {
+            return;
+        }
+        self.newest = age;
         let node = self.shared.node;
         let generation = view.assignment.generation;
         let ours = |place: &Place, term: Term| {

@@ -34,6 +34,7 @@ pub struct Cluster {
 /// A running server.
 pub struct Running {
     /// How its regions are doing.
+    #[allow(dead_code, reason = "not every test looks")]
     pub gauges: ServerGauges,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
