@@ -352,35 +352,26 @@ test('a dropped connection is told, and comes back by itself', { timeout }, asyn
 });
 
 test('on a phone: everything fits, a ball is thrown by touch, panels open as sheets', { timeout }, async () => {
-  const session = await browser.context.newCDPSession(await browser.context.newPage().then((p) => (page.phone = p)));
-  const phone = page.phone;
-  phone.setDefaultTimeout(PATIENCE);
-  const errors = [];
-  phone.on('pageerror', (error) => errors.push(String(error)));
-  await phone.setViewportSize({ width: 390, height: 780 });
-  await session.send('Emulation.setTouchEmulationEnabled', { enabled: true, maxTouchPoints: 2 });
-  await phone.goto(`${demo.url}?quality=low`);
+  const pocket = await launch({ viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true });
   try {
+    const phone = await open(pocket.context, demo.url);
     await shows(phone);
     assert.equal(await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, 'nothing sticks out');
-    const tap = async (x, y) => {
-      await session.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x, y }] });
-      await session.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
-    };
-    const button = await phone.getByRole('button', { name: 'Throw' }).boundingBox();
-    assert.ok(button.width >= 40 && button.height >= 40, 'large enough for a finger');
-    await tap(button.x + button.width / 2, button.y + button.height / 2);
+    const button = phone.getByRole('button', { name: 'Throw' });
+    const { width, height } = await button.boundingBox();
+    assert.ok(width >= 40 && height >= 40, 'large enough for a finger');
+    await button.tap();
     await until(phone, 'the ball', () => {
       const app = window.auramesh;
       return app.measures.lastThrown !== null && app.stage.bodies.drawn(app.measures.lastThrown) !== null;
     });
     await screenshot(phone, '11-phone');
-    await phone.getByRole('button', { name: 'Servers' }).click();
+    await phone.getByRole('button', { name: 'Servers' }).tap();
     await until(phone, 'the sheet', () => document.querySelector('.left').getBoundingClientRect().height > 100);
     await screenshot(phone, '12-phone-servers');
-    assert.deepEqual(errors, []);
+    assert.deepEqual(phone.errors, []);
   } finally {
-    await phone.close();
+    await pocket.close();
   }
 });
 

@@ -51,12 +51,13 @@ export async function run(...args) {
   return out;
 }
 
-/** Debian's Chromium (or $CHROMIUM) with software GL and an empty profile of its own. */
-export async function launch() {
+/** Debian's Chromium (or $CHROMIUM) with software GL and an empty profile of its own; `options` as of Playwright's contexts. */
+export async function launch(options = {}) {
   const profile = mkdtempSync(join(tmpdir(), 'auramesh-e2e-'));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     viewport: { width: 960, height: 600 },
+    ...options,
     args: [
       '--no-sandbox',
       '--use-gl=angle',

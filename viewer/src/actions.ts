@@ -2,14 +2,11 @@
 
 import * as THREE from 'three';
 import { type Answer, type Command, type Connection, DEFAULT_MATERIAL, type Quat, type Rect, type Shape, type Vec3 } from '@auramesh/client';
+import { aim } from './throwing.js';
 import type { Stage } from './view/stage.js';
 
 const UPRIGHT: Quat = [0, 0, 0, 1];
 const STILL: Vec3 = [0, 0, 0];
-/** m/s of a thrown ball, before it is aimed higher to reach its goal. */
-const THROW_SPEED = 11;
-/** A ball is thrown from at most so far away, m. */
-const THROW_REACH = 14;
 /** Commands under way at once; the gateway allows 32. */
 const AT_ONCE = 12;
 
@@ -93,14 +90,8 @@ export class Actions {
   /** Throws a ball to where one looks, aimed so high that it gets there. */
   async throwBall(): Promise<bigint | null> {
     const { position, direction } = this.stage.view();
-    const goal = this.goal();
-    const from = position.clone().addScaledVector(direction, 1.5);
-    if (from.distanceTo(goal) > THROW_REACH) from.copy(goal).addScaledVector(direction, -THROW_REACH);
-    from.y = Math.max(from.y, 1);
-    const way = goal.clone().sub(from);
-    const seconds = Math.max(0.2, way.length() / THROW_SPEED);
-    const velocity = way.divideScalar(seconds);
-    velocity.y += 0.5 * this.gravity * seconds;
+    const eye = position.clone().addScaledVector(direction, 1.5);
+    const { from, velocity } = aim(eye, this.goal(), this.gravity, this.connection.scene.world?.fastest ?? 0);
     const answer = await this.ask('The throw', spawn({ type: 'sphere', radius: 0.45 }, from.toArray(), velocity.toArray(), true));
     return answer.type === 'done' ? answer.about : null;
   }

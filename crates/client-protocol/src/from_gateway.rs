@@ -45,7 +45,7 @@ pub struct Welcome {
 /// The world that is simulated now. Another one than before: forget all cells, bodies, forms and scenery.
 ///
 /// ```text
-/// 82 · generation u32 · start u64 · name text · gravity 3 × f64 · extent
+/// 82 · generation u32 · start u64 · name text · gravity 3 × f64 · fastest f64 · extent
 ///    · cells x u16, z u16 · n u32 × (rectangle, server text)
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +58,8 @@ pub struct WorldMessage {
     pub name: String,
     /// m/s².
     pub gravity: DVec3,
+    /// The fastest this world is made for, m/s; who spawns a faster body is refused. 0: nothing is known of a limit.
+    pub fastest: f64,
     /// The part of the ground plane that is divided.
     pub extent: Rect,
     /// The extent is cut into so many cells along x and z; cell number = row · x + column. Outer cells reach to infinity.
@@ -479,6 +481,7 @@ impl WorldMessage {
         writer.u64(self.start.0);
         writer.text(&self.name);
         writer.dvec3(self.gravity);
+        writer.f64(self.fastest);
         write_rect(writer, &self.extent);
         for count in self.cells {
             writer.u16(count);
@@ -496,6 +499,7 @@ impl WorldMessage {
             start: SimTime(reader.u64("start")?),
             name: reader.text("name")?,
             gravity: reader.dvec3("gravity")?,
+            fastest: reader.f64("fastest")?,
             extent: read_rect(reader)?,
             cells: [reader.u16("cells")?, reader.u16("cells")?],
             regions: {

@@ -300,6 +300,7 @@ fn from_gateway() -> Vec<ToClient> {
             start: SimTime(9),
             name: "orbit".to_owned(),
             gravity: DVec3::NEG_Y,
+            fastest: 20.0,
             extent: RECT,
             cells: [5, 5],
             regions: vec![RegionMark {

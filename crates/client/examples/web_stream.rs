@@ -110,6 +110,7 @@ fn opening() -> Vec<ToClient> {
             start: START,
             name: "many moving bodies".to_owned(),
             gravity: DVec3::new(0.0, -GRAVITY, 0.0),
+            fastest: 0.0,
             extent: Rect {
                 min: [-HALF; 2],
                 max: [HALF; 2],

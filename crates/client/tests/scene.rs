@@ -44,6 +44,7 @@ fn opening(generation: u32) -> [ToClient; 3] {
             start: SimTime(0),
             name: "test".to_owned(),
             gravity: settings().gravity,
+            fastest: 0.0,
             extent,
             cells: [2, 1],
             regions: vec![RegionMark {

@@ -224,6 +224,7 @@ impl PoseTrack {
             start: SimTime(settings.start),
             name: settings.name.clone(),
             gravity: settings.gravity,
+            fastest: 0.0,
             extent: settings.extent,
             cells: [1, 1],
             regions: settings.owners.clone(),

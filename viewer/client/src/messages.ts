@@ -54,6 +54,8 @@ export interface World {
   start: bigint;
   name: string;
   gravity: Vec3;
+  /** m/s this world is made for; a body that is spawned faster is refused. 0: no limit is known. */
+  fastest: number;
   extent: Rect;
   cells: readonly [number, number];
   regions: Region[];
@@ -207,6 +209,7 @@ function readWorld(reader: Reader): World {
     start: reader.u64(),
     name: reader.text(),
     gravity: reader.vec3d(),
+    fastest: reader.f64(),
     extent: reader.rect(),
     cells: [reader.u16(), reader.u16()],
     regions: reader.list(34, () => ({ rect: reader.rect(), server: reader.text() })),

@@ -50,7 +50,7 @@ describe('the shown frame', () => {
     const scene = new Scene();
     const rect = { minX: 0, minZ: 0, maxX: 1, maxZ: 1 };
     scene.handle({ type: 'welcome', version: 2, session: 1n, role: 'view', clock: 0n, tick: 1 / 60, frameTicks: 2, delayFrames: 1, toleranceM: 0.01, toleranceRad: 0.02 }, 0);
-    scene.handle({ type: 'world', generation: 1, start: 1n, name: '', gravity: [0, 0, 0], extent: rect, cells: [1, 1], regions: [] }, 0);
+    scene.handle({ type: 'world', generation: 1, start: 1n, name: '', gravity: [0, 0, 0], fastest: 0, extent: rect, cells: [1, 1], regions: [] }, 0);
     scene.handle({ type: 'pong', sent: 0n, received: 0n, replied: 0n }, 0);
     let [last, waited] = [-Infinity, 0];
     for (let frame = 0; frame < 90; frame++) {
@@ -72,7 +72,7 @@ describe('a world', () => {
     const heard: string[] = [];
     const scene = new Scene({ world: (world) => heard.push(`world ${world.generation}`), regions: () => heard.push('regions') });
     const rect = { minX: 0, minZ: 0, maxX: 1, maxZ: 1 };
-    const tell = (generation: number, start: bigint) => scene.handle({ type: 'world', generation, start, name: '', gravity: [0, 0, 0], extent: rect, cells: [1, 1], regions: [] }, 0);
+    const tell = (generation: number, start: bigint) => scene.handle({ type: 'world', generation, start, name: '', gravity: [0, 0, 0], fastest: 0, extent: rect, cells: [1, 1], regions: [] }, 0);
     tell(1, 0n);
     tell(1, 5n);
     tell(1, 5n);

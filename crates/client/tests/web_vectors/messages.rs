@@ -389,6 +389,7 @@ fn from_gateway() -> Vec<(ToClient, Value)> {
                 start: SimTime(1_800_000_000_000_000_000),
                 name: "Würfel".to_owned(),
                 gravity: DVec3::new(0.0, -9.81, 0.0),
+                fastest: 12.5,
                 extent: RECT,
                 cells: [5, 4],
                 regions: vec![RegionMark {
@@ -398,7 +399,7 @@ fn from_gateway() -> Vec<(ToClient, Value)> {
             }),
             json!({
                 "type": "world", "generation": 4, "start": big(1_800_000_000_000_000_000), "name": "Würfel",
-                "gravity": [0.0, -9.81, 0.0], "extent": rect(), "cells": [5, 4],
+                "gravity": [0.0, -9.81, 0.0], "fastest": 12.5, "extent": rect(), "cells": [5, 4],
                 "regions": [{ "rect": rect(), "server": "s0" }],
             }),
         ),

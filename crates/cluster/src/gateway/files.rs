@@ -8,6 +8,10 @@ use std::path::{Component, Path, PathBuf};
 /// Nothing that large is a viewer's file.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
+/// What the program's own page may do: its own files and connections to gateways (another one may be named in its address), nothing inline but styles.
+const OWN_PAGE_POLICY: &str = "default-src 'self'; connect-src 'self' ws: wss: https:; img-src 'self' data: blob:; \
+     style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'";
+
 /// Answers a request for a file: below the root, or without one from the program itself.
 pub async fn serve(root: Option<&Path>, path: &str) -> Response {
     let Some(root) = root else {
@@ -56,6 +60,10 @@ fn embedded(path: &str) -> Response {
         return StatusCode::NOT_FOUND.into_response();
     };
     let mut response = page(file.content_type, file.bytes.into());
+    let policy = HeaderValue::from_static(OWN_PAGE_POLICY);
+    response
+        .headers_mut()
+        .insert(header::CONTENT_SECURITY_POLICY, policy);
     if file.unchanging {
         let for_ever = HeaderValue::from_static("public, max-age=31536000, immutable");
         response
@@ -83,6 +91,14 @@ fn page(content_type: &'static str, body: Body) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_own_page_runs_no_script_but_its_own() {
+        let response = embedded("/");
+        let policy = &response.headers()[header::CONTENT_SECURITY_POLICY];
+        let policy = policy.to_str().expect("text");
+        assert!(policy.starts_with("default-src 'self';") && !policy.contains("script-src"));
+    }
 
     #[test]
     fn no_path_leads_out_of_the_directory() {

@@ -277,6 +277,7 @@ impl LiveWorld {
             start: SimTime(self.spec.start_unix_ns.unwrap_or(0)),
             name: self.name.clone(),
             gravity: self.gravity,
+            fastest: self.spec.boundary.tolerances.speed,
             extent: map.extent(),
             cells: self.cells.counts(),
             regions: regions.collect(),

@@ -19,6 +19,8 @@ use std::collections::BTreeMap;
 pub const FRAMES_PER_ROUND: u64 = 3;
 /// A region of which nothing was heard for so long is called silent.
 const SILENCE: SimTime = SimTime(250_000_000);
+/// Who begins to look later than this after a take-over is not told of it.
+const TAKE_OVER_IS_NEWS_MS: u32 = 1_000;
 /// Bytes of events of one region and kind that wait for the next round.
 const MOST_EVENT_BYTES: usize = 64 * 1024;
 /// Layers that tell what happened; the others tell how things are.
@@ -29,6 +31,8 @@ const EVENTS: Layers = Layers(Layers::MIGRATIONS.0 | Layers::CROSSINGS.0);
 struct Sight {
     /// Since when it has this owner.
     since: SimTime,
+    /// It was taken over, and no round has told so yet. Frames wait for a silent region, so a quick take-over would fall between two rounds.
+    taken_over: bool,
     state: Option<RegionState>,
     exceeded: [u64; 3],
     /// The newest part of each layer; of events all since the last round.
@@ -85,6 +89,7 @@ impl Sights {
     pub fn handle_new_owner(&mut self, now: SimTime, region: RegionId) {
         let sight = Sight {
             since: now,
+            taken_over: self.regions.contains_key(&region),
             ..Sight::default()
         };
         self.regions.insert(region, sight);
@@ -125,6 +130,9 @@ impl Sights {
             for region in (0..known.regions).map(RegionId) {
                 let sight = self.regions.get(&region);
                 health.extend(health_part(region, sight, known).encode());
+            }
+            for sight in self.regions.values_mut() {
+                sight.taken_over = false;
             }
         }
         if self.wanted.contains(Layers::BODIES) {
@@ -219,16 +227,19 @@ fn health_part(region: RegionId, sight: Option<&Sight>, known: &Known) -> Part {
         let info = node.and_then(|node| known.view.nodes.get(&node));
         info.map(|info| info.name.clone()).unwrap_or_default()
     };
+    let millis = |time: SimTime| u32::try_from(time.0 / 1_000_000).unwrap_or(u32::MAX);
     let heard = known.heard.get(&region);
     // Never heard in this term: silent since it began.
     let since = sight.map_or(SimTime::ZERO, |sight| sight.since);
     let last = heard.map_or(since, |(_, at)| *at);
     let silent = known.now.since(last);
     let shown = sight.and_then(|sight| sight.state);
+    let in_term_ms = sight.map_or(0, |sight| millis(known.now.since(sight.since)));
+    let news = in_term_ms < TAKE_OVER_IS_NEWS_MS && sight.is_some_and(|sight| sight.taken_over);
     let state = match seat {
         None => HealthState::Vacant,
         Some(seat) if seat.owner.is_none() => HealthState::Vacant,
-        Some(_) if shown == Some(RegionState::Recovering) => HealthState::Recovering,
+        Some(_) if news || shown == Some(RegionState::Recovering) => HealthState::Recovering,
         // A new owner that has not said anything yet is on its way.
         Some(_) if heard.is_none_or(|(_, at)| *at < since) && since > SimTime::ZERO => {
             HealthState::Recovering
@@ -238,14 +249,13 @@ fn health_part(region: RegionId, sight: Option<&Sight>, known: &Known) -> Part {
         Some(_) if shown == Some(RegionState::Ready) => HealthState::Ready,
         Some(_) => HealthState::Running,
     };
-    let millis = |time: SimTime| u32::try_from(time.0 / 1_000_000).unwrap_or(u32::MAX);
     let health = Health {
         state,
         term: seat.map_or(0, |seat| seat.term.0),
         server: name_of(seat.and_then(|seat| seat.owner)),
         standby: name_of(seat.and_then(|seat| seat.standby)),
         silent_ms: millis(silent),
-        in_term_ms: sight.map_or(0, |sight| millis(known.now.since(sight.since))),
+        in_term_ms,
         exceeded: sight.map(|sight| sight.exceeded).unwrap_or_default(),
     };
     Part {
@@ -415,7 +425,15 @@ mod tests {
         assert_eq!(state(&mut round, 2 * second), (HealthState::Recovering, 2));
         round.heard.insert(A, (Tick(9), SimTime(3 * second)));
         assert_eq!(state(&mut round, 3 * second), (HealthState::Running, 2));
+        // Taken over and running again before the next round: told nevertheless, once.
+        round.sights.handle_new_owner(SimTime(4 * second), A);
+        round.heard.insert(A, (Tick(10), SimTime(4 * second)));
+        assert_eq!(state(&mut round, 4 * second), (HealthState::Recovering, 2));
+        assert_eq!(state(&mut round, 4 * second), (HealthState::Running, 2));
+        round.sights.handle_new_owner(SimTime(5 * second), A);
+        round.heard.insert(A, (Tick(11), SimTime(7 * second)));
+        assert_eq!(state(&mut round, 7 * second), (HealthState::Running, 2));
         round.view.assignment.seats[0].owner = None;
-        assert_eq!(state(&mut round, 3 * second), (HealthState::Vacant, 2));
+        assert_eq!(state(&mut round, 7 * second), (HealthState::Vacant, 2));
     }
 }
