@@ -121,6 +121,8 @@ const FRAMES_PER_TOLERANCE: u32 = 3;
 const MOST_TICKS_PER_FRAME: u32 = 4;
 /// So many ticks a region may be ahead of someone who judges every tick.
 const LONGEST_LEAD: u64 = 240;
+/// So many bytes of records may be on their way to it: a quarter of what its channel takes.
+const LONGEST_BACKLOG: usize = 16 << 20;
 /// A judge that says nothing for so long is not waited for.
 const LONGEST_PATIENCE: SimTime = SimTime(10_000_000_000);
 /// In doubt for so long, it goes on: nobody listens to it anyway if it was replaced.
@@ -316,8 +318,11 @@ impl Host {
 
     fn is_too_far_ahead(&self) -> bool {
         let now = self.shared.clock.local();
-        self.judges.values().any(|(seen, at)| {
-            self.region.tick().0 >= seen.0 + LONGEST_LEAD && now.since(*at) < LONGEST_PATIENCE
+        self.judges.iter().any(|(end, (seen, at))| {
+            let far = self.region.tick().0 >= seen.0 + LONGEST_LEAD;
+            // A crowded region's records fill a channel long before that.
+            let full = self.post.backlog(*end) > LONGEST_BACKLOG;
+            (far || full) && now.since(*at) < LONGEST_PATIENCE
         })
     }
 
