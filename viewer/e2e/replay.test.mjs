@@ -45,10 +45,36 @@ test('a recorded run plays, pauses, single-steps and scrubs', { timeout: 4 * PAT
     assert.ok(Math.abs(stepped.frame - frame - 0.5) < 0.26, `${frame} → ${stepped.frame}`);
     await page.keyboard.press('ArrowLeft');
     await until(page, 'one step back', (frame) => window.auramesh.shownFrame < frame, stepped.frame);
+    // Who follows a body goes on following it when time goes back, and sees whence it came.
+    const followed = await page.evaluate(async () => {
+      const app = window.auramesh;
+      const [id] = [...app.insight.journeys].find(([id, journeys]) => journeys.length && app.scene.bodies.has(id));
+      app.pick(id);
+      app.follow(true);
+      app.timeline.seek(app.timeline.now - 1000);
+      for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+      return { same: app.picked === id, following: app.following, was: app.timeline.now };
+    });
+    assert.ok(followed.same && followed.following, JSON.stringify(followed));
+    // Going to and fro leaves nothing behind on the graphics card.
+    const held = () => page.evaluate(() => ({ ...window.auramesh.stage.renderer.info.memory }));
+    await at(7000);
+    const first = await held();
+    for (let i = 0; i < 10; i++) await at(i % 2 ? 7000 : 1500);
+    const then = await held();
+    assert.ok(then.geometries <= first.geometries + 5 && then.textures <= first.textures + 5, `${JSON.stringify(first)} → ${JSON.stringify(then)}`);
+    await page.keyboard.press('Escape');
     // The slider scrubs, by mouse.
     const box = await page.locator('.track input').boundingBox();
     await page.mouse.click(box.x + box.width * 0.5, box.y + box.height / 2);
     await until(page, 'the middle', () => Math.abs(parseFloat(document.querySelector('.timeline output').textContent) - 4) < 0.6);
+    // And the keys go on working then.
+    const middle = await page.evaluate(() => window.auramesh.timeline.now);
+    await page.keyboard.press('ArrowRight');
+    await until(page, 'a step after scrubbing', (middle) => window.auramesh.timeline.now > middle && window.auramesh.timeline.now < middle + 100, middle);
+    await page.keyboard.press('KeyP');
+    await until(page, 'it to play', () => window.auramesh.timeline.playing);
+    await page.keyboard.press('KeyP');
     await until(page, 'auras, charts and migrations of the recording', () => {
       const { insight, stage } = window.auramesh;
       return stage.overlays.counts.auras > 0 && insight.history.size === 4 && insight.migrations > 0;
