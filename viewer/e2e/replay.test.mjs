@@ -158,3 +158,33 @@ test('several tracks stand next to each other and share the time; a file that wa
     rmSync(directory, { recursive: true, force: true });
   }
 });
+
+test('both sides of a duel stand next to each other, with a note at every hit', { timeout: 4 * PATIENCE }, async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'auramesh-recording-'));
+  const file = join(directory, 'duel.aurarec');
+  const told = JSON.parse(await run('duel', '--seconds', '6', '--net', 'latency_ms=80,jitter_ms=8,loss=0.1', '--json', '--record', file));
+  assert.ok(told.sides[0].hits > 0, JSON.stringify(told));
+  const replay = await start('replay', file, '--port', '0');
+  const browser = await launch();
+  try {
+    const page = await open(browser.context, replay.url);
+    await until(page, 'two frames with two avatars each', () => {
+      const frames = [...document.querySelectorAll('.side-by-side iframe')];
+      return frames.length === 2 && frames.every((frame) => frame.contentWindow.auramesh?.scene?.list.length === 2);
+    });
+    await page.evaluate(() => {
+      window.auramesh.timeline.playing = false;
+      window.auramesh.timeline.seek(2000);
+    });
+    await until(page, 'the same time everywhere', () => {
+      const frames = [...document.querySelectorAll('.side-by-side iframe')].map((frame) => frame.contentWindow.auramesh);
+      return frames.every((app) => Math.abs(app.timeline.now - 2000) < 1);
+    });
+    await screenshot(page, '32-duel');
+    assert.deepEqual(page.errors, []);
+  } finally {
+    await browser.close();
+    await replay.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+});

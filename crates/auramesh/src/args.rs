@@ -246,12 +246,16 @@ pub struct DuelArgs {
     #[arg(long, value_name = "ADDRESS", requires = "side")]
     pub peer: Option<SocketAddr>,
 
+    /// With --side: how long to wait for the other side before giving up.
+    #[arg(long, value_name = "S", value_parser = seconds, default_value = "30", requires = "side")]
+    pub wait: f64,
+
     /// What both sides know and nobody else: datagrams are signed with it.
     #[arg(long, default_value = "auramesh")]
     pub secret: String,
 
-    /// Writes what both sides saw, side by side, into a recording; `auramesh replay FILE` shows it.
-    #[arg(long, value_name = "FILE", conflicts_with = "side")]
+    /// Writes what both sides saw, side by side (with --side: what this side saw), into a recording; `auramesh replay FILE` shows it.
+    #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
 
     /// Prints one JSON object on stdout, nothing else there.

@@ -130,6 +130,11 @@ fn one_side(
     let side = SIDES[side as usize];
     let mut seat = seat(args, side, listen)?;
     seat.introduce(duel::opponent(side), peer);
+    if !args.json {
+        let here = seat.local_addr()?;
+        print(&format!("{side} listens at {here} and waits for {peer}\n"));
+    }
+    duel::wait_for_opponent(&mut seat, Duration::from_secs_f64(args.wait))?;
     Ok(vec![play(args, &mut seat)?])
 }
 

@@ -1,11 +1,11 @@
-//! What both sides of a duel saw, side by side in one recording: two tracks on the time they share, with a note at every hit.
+//! What the sides of a duel saw, side by side in one recording: a track each on the time they share, with a note at every hit.
 
 use client::stations::duel::{AVATARS, HALF_WIDTH_M, Report, SIDES};
 use client_protocol::RegionMark;
 use domain::{BodyId, Motion, Rect, RegionId, Shape, SimTime, TickLength};
 use glam::{DVec3, Quat, Vec3};
 use recording::{Header, Pose, PoseSettings, PoseTrack, SIMULATED_START, WriteError, Writer};
-use station::{Station, View};
+use station::{Station, StationId, View};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -106,7 +106,11 @@ fn settings() -> PoseSettings {
     }
 }
 
-/// Writes both films into one file.
+fn name(side: StationId) -> &'static str {
+    ["first", "second"][usize::from(side != SIDES[0])]
+}
+
+/// Writes all films into one file.
 pub fn write(
     path: &Path,
     films: &[Film],
@@ -118,15 +122,18 @@ pub fn write(
     let spans = spans.ok_or("a side has seen nothing: its clock was never known")?;
     let from = spans.iter().map(|span| span.0).max().unwrap_or_default();
     let to = spans.iter().map(|span| span.1).min().unwrap_or_default();
-    let name = path.display();
-    let file = File::create(path).map_err(|error| format!("cannot write {name}: {error}"))?;
+    let shown = path.display();
+    let file = File::create(path).map_err(|error| format!("cannot write {shown}: {error}"))?;
     let header = Header {
         start: SIMULATED_START,
-        title: "a duel, as both sides saw it".to_owned(),
+        title: match reports {
+            [one] => format!("a duel, as the {} side saw it", name(one.side)),
+            _ => "a duel, as both sides saw it".to_owned(),
+        },
         about,
     };
     let written = tracks(BufWriter::new(file), &header, films, reports, (from, to));
-    written.map_err(|error| format!("{name}: {error}"))
+    written.map_err(|error| format!("{shown}: {error}"))
 }
 
 fn tracks(
@@ -137,10 +144,9 @@ fn tracks(
     (from, to): (SimTime, SimTime),
 ) -> Result<(), WriteError> {
     let mut writer = Writer::new(out, header)?;
-    let names = ["first", "second"];
     let mut tracks = Vec::new();
-    for name in names.iter().take(films.len()) {
-        tracks.push(PoseTrack::new(&mut writer, name, settings())?);
+    for report in reports {
+        tracks.push(PoseTrack::new(&mut writer, name(report.side), settings())?);
     }
     let frames = (to.since(from).as_secs() * RATE) as u64;
     let mut told = vec![0; films.len()];
@@ -150,16 +156,16 @@ fn tracks(
             let shown = films[side].at(at);
             let poses = [0, 1].map(|body| pose(AVATARS[body], body, shown[body]));
             track.frame(&mut writer, &poses)?;
-            let hits = reports.get(side).map_or(&[][..], |report| &report.hits);
-            while let Some(hit) = hits.get(told[side]).filter(|hit| hit.at <= at) {
+            let report = &reports[side];
+            while let Some(hit) = report.hits.get(told[side]).filter(|hit| hit.at <= at) {
                 told[side] += 1;
                 let time = (frame as f64 / RATE * 1e9).round() as u64;
                 let text = format!(
                     "{}: hit {} ({:?}), decided by {}",
-                    names[side],
+                    name(report.side),
                     hit.index,
                     hit.cause,
-                    names[usize::from(hit.author != SIDES[0])]
+                    name(hit.author)
                 );
                 writer.note(track.id(), time, &text)?;
             }

@@ -113,6 +113,9 @@ fn ml_49_50_intervals_and_deviations() {
     // A mean of eight runs says little where four of ten datagrams are lost; fifty are what the thesis has.
     let published = quick("ml-offline", 50, 7);
     assert_holds(&published, "R5", &["below the latency"]);
+    assert_holds(&published, "ML-49", &["as we ship it"]);
+    // Not as published to the letter: 54 % of post-collision's where the paper says about half.
+    assert!(!claims(&published, "ML-49", &["to the letter"])[0].holds);
     for name in [
         "interval-clc.svg",
         "deviation-ccp-500.svg",
@@ -146,7 +149,7 @@ fn ml_54_what_is_judged_by_eye_is_measured() {
 #[test]
 fn ml_57_58_our_improvements() {
     assert_holds(offline(), "ML-57", &["one trajectory set"]);
-    assert_holds(offline(), "ML-57", &["ours, conflict rule included"]);
+    assert_holds(offline(), "ML-57", &["as we ship it"]);
     assert_holds(offline(), "ML-58", &[]);
     // Curves that no predictor knows: better than published motion-lock, and no hit is missed.
     for network in ["good", "moderate", "congested"] {

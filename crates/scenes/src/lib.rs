@@ -17,6 +17,7 @@
 
 mod bodies;
 pub mod builtin;
+pub mod encounters;
 mod errors;
 mod injectors;
 mod joints;

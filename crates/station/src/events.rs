@@ -15,9 +15,11 @@ pub enum Cause {
     Notice,
     /// It saw the bodies touch.
     Contact,
+    /// It was in doubt when the bodies touched, and the other's samples have proved it since.
+    Hindsight,
     /// The other station's count: it had happened already.
     Count,
-    /// As `Notice` or `Count`, but longer ago than T_cut: counted, not played.
+    /// As `Notice`, `Hindsight` or `Count`, but longer ago than T_cut: counted, not played.
     CountOnly,
 }
 

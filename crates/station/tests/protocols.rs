@@ -175,7 +175,7 @@ fn pre_collision_aborts_when_there_is_no_time() {
         .filter(|(_, event)| matches!(event, Event::Aborted { .. }))
         .count();
     assert_eq!(aborted, 2);
-    assert!(world.position(0, 1).x > 50.0, "through");
+    assert!(world.position(0, 1).y > 50.0, "through");
     assert!(
         world
             .stations

@@ -27,8 +27,8 @@ const CHARGE_M_PER_S: f64 = 6.0;
 const STEERING_M_PER_S2: f64 = 18.0;
 /// How long a player backs off after a hit.
 const BACK_OFF: SimTime = SimTime(900_000_000);
-/// Before the end nobody is steered any more, so that the last hit is known to both.
-const SETTLING: Duration = Duration::from_millis(1000);
+/// Before the end both brake and stand, so that the last hit is known to both although one may end a little earlier.
+const SETTLING: Duration = Duration::from_millis(1500);
 
 /// The other side.
 pub fn opponent(side: StationId) -> StationId {
@@ -145,8 +145,21 @@ impl Fighter {
         };
         let mut way = goal - here.position;
         way.y = 0.0;
-        let wanted = CHARGE_M_PER_S * way.normalize_or_zero();
-        let mut push = (wanted - here.velocity) / 0.15;
+        self.steer(station, CHARGE_M_PER_S * way.normalize_or_zero());
+    }
+
+    /// Comes to rest.
+    pub fn brake(&mut self, station: &mut Station) {
+        self.steer(station, DVec3::ZERO);
+    }
+
+    /// Pushes its avatar towards a velocity, as hard as it can.
+    fn steer(&self, station: &mut Station, wanted: DVec3) {
+        let own = avatar(self.side);
+        let Some(here) = station.view(own) else {
+            return;
+        };
+        let mut push = (wanted - here.physics.velocity) / 0.15;
         push.y = 0.0;
         let command = Command::Accelerate(push.clamp_length_max(STEERING_M_PER_S2));
         let obeyed = station.command(own, command);
@@ -175,6 +188,35 @@ pub struct Report {
     pub refused: u64,
     /// Bytes of the datagrams' messages sent.
     pub bytes: u64,
+}
+
+/// Waits until the other side is there: it has been heard of, and what time it is there is known. Two processes that wait for each other set out
+/// together, and so end together. Nobody comes in time: an error that says what is known.
+pub fn wait_for_opponent(seat: &mut UdpStation, patience: Duration) -> io::Result<()> {
+    let other = opponent(seat.station().id());
+    let end = Instant::now() + patience;
+    while seat.station().delay_from(other).is_none() {
+        if Instant::now() >= end {
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                nobody(seat, other, patience),
+            ));
+        }
+        seat.frame()?;
+    }
+    Ok(())
+}
+
+fn nobody(seat: &mut UdpStation, other: StationId, patience: Duration) -> String {
+    let refused: u64 = seat.station().traffic().refused.iter().sum();
+    let strangers = seat.strangers();
+    let hint = match (refused, strangers) {
+        (0, 0) => "nothing has arrived".to_owned(),
+        (0, some) => format!("{some} datagrams came from other addresses than the one given"),
+        (some, _) => format!("{some} datagrams were refused: do both sides have the same secret?"),
+    };
+    let secs = patience.as_secs_f64();
+    format!("{other} has not been heard of for {secs} s; {hint}")
 }
 
 /// Plays one side for a while; `seen` looks on after every frame.
@@ -207,7 +249,9 @@ pub fn play(
         let station = seat.station();
         seen(station, &events);
         // Until the clocks agree the two would not set out together.
-        if left > SETTLING && station.shared_now().is_some() {
+        if left <= SETTLING {
+            fighter.brake(station);
+        } else if station.shared_now().is_some() {
             fighter.play(station);
         }
     }

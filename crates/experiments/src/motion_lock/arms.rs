@@ -28,6 +28,8 @@ pub(crate) enum Arm {
     Buckets,
     /// Published motion-lock and one trajectory set per hit.
     TieBreak,
+    /// ... and histories that are forgotten when the owner's stretch of free motion ends, not when the hit was seen here.
+    Stretches,
     /// ... and the notice repeated until its time.
     Repeat,
     /// ... and the lock no longer than the measured delay needs.
@@ -49,7 +51,7 @@ impl Arm {
         Self::MotionLock,
     ];
     /// All of the offline experiment.
-    pub const OFFLINE: [Self; 13] = [
+    pub const OFFLINE: [Self; 14] = [
         Self::Control,
         Self::SuperNode,
         Self::PostCollision,
@@ -58,6 +60,7 @@ impl Arm {
         Self::SecondReading,
         Self::Buckets,
         Self::TieBreak,
+        Self::Stretches,
         Self::Repeat,
         Self::ShortLock,
         Self::Turns,
@@ -85,6 +88,7 @@ impl Arm {
             Self::SecondReading => "Motion-lock, 2nd reading",
             Self::Buckets => "Motion-lock + buckets",
             Self::TieBreak => "+ tie-break",
+            Self::Stretches => "+ stretches",
             Self::Repeat => "+ repeated notice",
             Self::ShortLock => "+ measured lock",
             Self::Turns => "+ turns",
@@ -113,7 +117,9 @@ impl Arm {
                 settings
             }
             Self::Buckets => published(Protocol::MotionLockBuckets),
-            Self::TieBreak | Self::Repeat | Self::ShortLock | Self::Turns => self.step(),
+            Self::TieBreak | Self::Stretches | Self::Repeat | Self::ShortLock | Self::Turns => {
+                self.step()
+            }
             Self::Improved => Settings::improved(),
             Self::ImprovedBuckets => Settings {
                 protocol: Protocol::MotionLockBuckets,
@@ -141,6 +147,9 @@ impl Arm {
         let ours = Settings::improved();
         let mut settings = Settings::published(Protocol::MotionLock);
         settings.agreement.conflict = ours.agreement.conflict;
+        if self >= Self::Stretches {
+            settings.reckoning.reset = ours.reckoning.reset;
+        }
         if self >= Self::Repeat {
             settings.lock.repeat_notice = true;
         }

@@ -3,10 +3,10 @@
 use super::arms::Arm;
 use super::encounter::{A, B, Encounter};
 use super::networks::Net;
-use super::paths::Scenario;
 use super::setup::Setup;
 use crate::reckoning::parallel;
 use domain::SimTime;
+use scenes::encounters::Scenario;
 use simulator::stations::{StageFault, Watcher};
 use station::{Event, StationId};
 

@@ -3,9 +3,9 @@
 use super::arms::Arm;
 use super::encounter::{Encounter, Record, truth};
 use super::networks::Net;
-use super::paths::Scenario;
 use super::setup::Setup;
 use crate::reckoning::parallel;
+use scenes::encounters::Scenario;
 use simulator::stations::Measure;
 use std::collections::BTreeMap;
 
@@ -150,6 +150,14 @@ impl Grid {
     ) -> impl Iterator<Item = &'a Cell> + 'a {
         let cells = self.cells.values().filter(move |cell| cell.key.arm == arm);
         cells.filter(|cell| scenarios.contains(&cell.key.scenario))
+    }
+
+    /// Locks of all runs, and those that lasted longer than T_lock and a frame.
+    pub fn locks(&self) -> [u64; 2] {
+        let runs = self.all().flat_map(|cell| &cell.runs);
+        runs.fold([0, 0], |sum, run| {
+            [sum[0] + run.locks, sum[1] + run.overlong]
+        })
     }
 
     /// All.

@@ -2,11 +2,11 @@
 
 use super::arms::Arm;
 use super::networks::Net;
-use super::paths::Scenario;
 use super::player::{PathPlayer, state};
 use super::setup::Setup;
 use crate::seeds;
 use domain::{BodyId, SimTime};
+use scenes::encounters::Scenario;
 use simulator::stations::{
     Exit, LockChecker, Measure, Monitor, PerfectStation, Stage, StageFault, StageOptions, Watcher,
 };
@@ -158,7 +158,7 @@ impl Encounter {
             faults: self.faults.clone(),
         });
         let frame = SimTime::from_millis(setup.frame_ms);
-        let paths = self.scenario.paths(setup);
+        let paths = self.scenario.paths(&setup.field());
         let start = [M1, M2].map(|body| {
             let path = paths[usize::from(body == M2)];
             (body, path, state(path.at(-setup.meeting_secs)))
@@ -299,7 +299,12 @@ pub(crate) fn truth(scenario: Scenario, setup: &Setup) -> u32 {
     let settings = Settings::published(Protocol::Control);
     let frame = SimTime::from_millis(setup.frame_ms);
     let mut station = Station::new(StationId(9), 1, settings);
-    let plans = [M1, M2].map(|body| (body, scenario.paths(setup)[usize::from(body == M2)]));
+    let plans = [M1, M2].map(|body| {
+        (
+            body,
+            scenario.paths(&setup.field())[usize::from(body == M2)],
+        )
+    });
     for (body, path) in plans {
         let first = state(path.at(-setup.meeting_secs));
         let added = station.add_master(body, Ball::new(setup.radius), first);

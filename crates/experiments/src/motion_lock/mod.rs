@@ -10,6 +10,7 @@ mod arms;
 mod bits;
 mod cells;
 mod encounter;
+mod held_out;
 mod lock_sweep;
 mod networks;
 mod offline;
@@ -19,14 +20,13 @@ mod online;
 mod online_claims;
 mod online_play;
 mod online_udp;
-mod paths;
 mod player;
 mod published;
 mod rounds;
 mod sensitivity;
 mod setup;
 
-use crate::result::{ExperimentError, ExperimentInfo, ExperimentResult, RunOptions};
+use crate::result::{Claim, ExperimentError, ExperimentInfo, ExperimentResult, RunOptions};
 
 /// The experiments, in the order of the thesis.
 pub(crate) const ALL: [ExperimentInfo; 3] = [
@@ -46,6 +46,16 @@ pub(crate) const ALL: [ExperimentInfo; 3] = [
         what: "T_lock from 0 to 200 ms: how early the other station knows, against false hits and lost commands.",
     },
 ];
+
+/// ML-23 of many runs: how many locks there were, and how many of them lasted too long.
+fn locks_claim(which: &str, [locks, overlong]: [u64; 2]) -> Claim {
+    Claim::new(
+        "ML-23",
+        format!("no lock lasts longer than T_lock and one frame in any run {which}"),
+        overlong == 0 && locks > 0,
+        format!("{overlong} of {locks} locks"),
+    )
+}
 
 /// Runs one of [`ALL`].
 pub(crate) fn run(

@@ -3,12 +3,12 @@
 use super::arms::Arm;
 use super::cells::{Cell, Grid};
 use super::networks::Net;
-use super::paths::Scenario;
 use super::setup::Setup;
-use super::{bits, offline_claims, offline_figures, published, sensitivity};
+use super::{bits, held_out, offline_claims, offline_figures, published, sensitivity};
 use crate::reckoning::part;
 use crate::result::{ExperimentInfo, ExperimentResult, RunOptions};
 use crate::table::Table;
+use scenes::encounters::Scenario;
 use serde_json::json;
 use simulator::stations::Measure;
 use std::fmt::Write as _;
@@ -40,7 +40,7 @@ pub(super) fn run(
         &setup,
         runs,
         options.seed,
-        &mut part(progress, 0.0, 0.5),
+        &mut part(progress, 0.0, 0.4),
     );
     let mut result = ExperimentResult::new(info, options.seed);
     add_rows(&mut result, &grid, &setup);
@@ -67,7 +67,8 @@ pub(super) fn run(
     result.add_data("cells.csv", cells_csv(&grid));
     result.add_data("runs.csv", runs_csv(&grid));
     result.add_data("frames.csv", bits::example_log(options.seed, &setup));
-    sensitivity::add(&mut result, options, &setup, &mut part(progress, 0.5, 1.0));
+    sensitivity::add(&mut result, options, &setup, &mut part(progress, 0.4, 0.6));
+    held_out::add(&mut result, options, &setup, &mut part(progress, 0.6, 1.0));
     result.notes.extend(notes(&setup));
     result
 }

@@ -3,9 +3,9 @@
 use super::arms::Arm;
 use super::cells::{Cell, Grid};
 use super::networks::Net;
-use super::paths::Scenario;
 use crate::reckoning::bars::Bars;
 use crate::result::ExperimentResult;
+use scenes::encounters::Scenario;
 use simulator::stations::Measure;
 
 const SHOWN: [Arm; 5] = [

@@ -1,7 +1,7 @@
 //! Bodies on pre-computed paths until something takes them off (Chen 2010, 5.1.1: "a list of pre-calculated object trajectories").
 
-use super::paths::{Motion, Path};
 use domain::{BodyId, SimTime};
+use scenes::encounters::{Motion, Path};
 use simulator::stations::Player;
 use station::{Cause, Command, Event, State, Station};
 

@@ -3,7 +3,7 @@
 
 use super::arms::Arm;
 use super::networks::Net;
-use super::paths::Scenario;
+use scenes::encounters::Scenario;
 use serde::Serialize;
 
 /// The scenarios in the columns of Tables 5.1 to 5.3.

@@ -2,13 +2,14 @@
 
 use super::arms::Arm;
 use super::cells::{Cell, Grid};
+use super::locks_claim;
 use super::networks::{Net, Shape};
-use super::paths::Scenario;
 use super::published;
 use super::setup::Setup;
 use crate::reckoning::part;
 use crate::result::{ExperimentResult, RunOptions};
 use crate::table::Table;
+use scenes::encounters::Scenario;
 use serde_json::json;
 use simulator::stations::Measure;
 
@@ -179,6 +180,7 @@ pub(super) fn add(
         ],
     );
     let keys = Grid::keys(&ARMS, &Net::ALL, &Scenario::CURVED);
+    let mut locks = [0, 0];
     for (index, (name, setup)) in all.iter().enumerate() {
         let from = index as f64 / all.len() as f64;
         let to = (index + 1) as f64 / all.len() as f64;
@@ -190,6 +192,7 @@ pub(super) fn add(
             &mut part(progress, from, to),
         );
         let seen = Seen::of(&grid, runs);
+        locks = [0, 1].map(|which| locks[which] + grid.locks()[which]);
         result.rows.push(json!({
             "table": "sensitivity",
             "choice": name,
@@ -216,6 +219,8 @@ pub(super) fn add(
         ]);
     }
     result.tables.push(table);
+    let claim = locks_claim("with other free parameters", locks);
+    result.claims.push(claim);
 }
 
 struct Seen {

@@ -5,6 +5,7 @@
 //! agreement protocols were not fitted. [`super::sensitivity`] shows what another choice does.
 
 use super::networks::Shape;
+use scenes::encounters::{Curve, Field};
 use serde_json::{Value, json};
 
 /// Free parameters of the offline experiment.
@@ -20,6 +21,8 @@ pub(crate) struct Setup {
     pub line_speed: f64,
     /// M2 comes towards M1 instead of moving along with it, where a circle is involved.
     pub head_on: bool,
+    /// What the bodies move on instead of circles.
+    pub curve: Option<Curve>,
     /// When the two are nearest, seconds after the start.
     pub meeting_secs: f64,
     /// From frame to frame.
@@ -42,12 +45,21 @@ pub(crate) struct Setup {
 
 impl Default for Setup {
     fn default() -> Self {
+        let Field {
+            radius,
+            circle_radius,
+            circle_speed,
+            line_speed,
+            head_on,
+            instead,
+        } = Field::default();
         Self {
-            radius: 10.0,
-            circle_radius: 80.0,
-            circle_speed: 500.0,
-            line_speed: 250.0,
-            head_on: false,
+            radius,
+            circle_radius,
+            circle_speed,
+            line_speed,
+            head_on,
+            curve: instead,
             meeting_secs: 1.5,
             frame_ms: 20.0,
             phase_ms: 0.0,
@@ -62,6 +74,18 @@ impl Default for Setup {
 }
 
 impl Setup {
+    /// Of the scenarios.
+    pub fn field(&self) -> Field {
+        Field {
+            radius: self.radius,
+            circle_radius: self.circle_radius,
+            circle_speed: self.circle_speed,
+            line_speed: self.line_speed,
+            head_on: self.head_on,
+            instead: self.curve,
+        }
+    }
+
     /// For the result's readers.
     pub fn json(&self) -> Value {
         json!({
@@ -70,6 +94,7 @@ impl Setup {
             "circle_speed_px_s": self.circle_speed,
             "line_speed_px_s": self.line_speed,
             "head_on": self.head_on,
+            "instead_of_circles": self.curve.map(|curve| format!("{curve:?}")),
             "meeting_s": self.meeting_secs,
             "frame_ms": self.frame_ms,
             "phase_ms": self.phase_ms,

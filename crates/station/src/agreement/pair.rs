@@ -25,7 +25,7 @@ use glam::DVec3;
 pub(crate) struct Commit {
     pub index: u32,
     pub time: SimTime,
-    /// No later than this: the lock's end.
+    /// Our lock ends no later than this. The hit may be due later if the other's time counts; until then the bodies are free.
     pub deadline: SimTime,
     pub velocities: [DVec3; 2],
     pub score: u8,
@@ -187,8 +187,8 @@ impl Pair {
         commit.velocities = velocities;
         commit.score = record.score;
         commit.author = from;
-        // The lock's end stays where it is, whatever the other says.
-        commit.time = record.time.min(commit.deadline);
+        // Never before its time (ML-21), even if our lock, whose end stays where it is whatever the other says, is over by then.
+        commit.time = record.time;
     }
 
     /// Our commit to the hit the other tells of, if its trajectories are the ones that count.

@@ -121,6 +121,20 @@ fn descend(function: &impl Fn(f64) -> f64, mut early: f64, mut late: f64) -> (f6
     (middle, function(middle))
 }
 
+/// Seconds since two balls in straight motion came to touch, if they did and have not been apart for longer than they touched.
+pub(crate) fn touched_ago(offset: DVec3, velocity: DVec3, reach: f64) -> Option<f64> {
+    let a = velocity.length_squared();
+    let b = offset.dot(velocity);
+    let k = offset.length_squared() - reach * reach;
+    let discriminant = b * b - a * k;
+    if a == 0.0 || discriminant < 0.0 {
+        return None;
+    }
+    // Going back by τ, the distance is reach at τ = (b ± √disc) / a; the larger is the first touch.
+    let first = (b + discriminant.sqrt()) / a;
+    (first >= 0.0).then_some(first)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -88,6 +88,13 @@ impl History {
         self.samples.clear();
     }
 
+    /// The samples before and after the one of this time.
+    pub fn around(&self, time: SimTime) -> [Option<&Sample>; 2] {
+        let before = self.samples.iter().rfind(|sample| sample.time < time);
+        let after = self.samples.iter().find(|sample| sample.time > time);
+        [before, after]
+    }
+
     pub fn newest(&self) -> Option<&Sample> {
         self.samples.last()
     }

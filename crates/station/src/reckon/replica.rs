@@ -2,7 +2,7 @@
 
 use super::converge::Smoother;
 use super::forecast::Forecasts;
-use super::{History, Sample};
+use super::{History, Leg, Sample};
 use crate::body::State;
 use crate::geometry::{Course, signed_secs};
 use crate::ids::StationId;
@@ -23,6 +23,8 @@ struct Correction {
 
 /// Before any forecast was put to the test, a body may stray by this share of its way.
 const UNKNOWN_SHARE: f64 = 0.1;
+/// More ways than this are not looked at in a frame.
+const MOST_LEGS: usize = 64;
 /// A new stretch that began this long before a hit, or later, began with that hit.
 const SAME_BOUNCE: SimTime = SimTime(100_000_000);
 
@@ -36,6 +38,8 @@ pub(crate) struct Replica {
     net: Course,
     forecasts: Forecasts,
     correction: Option<Correction>,
+    /// Ways that the samples since the last frame have shown.
+    legs: Vec<Leg>,
     smoother: Smoother,
     /// What is shown, as of the last frame.
     shown: State,
@@ -53,6 +57,7 @@ impl Replica {
             net: Course::parabola(at, state),
             forecasts: Forecasts::default(),
             correction: None,
+            legs: Vec::new(),
             smoother: Smoother::default(),
             shown: state,
             last_deviation: None,
@@ -115,7 +120,36 @@ impl Replica {
             }
             self.follow(now, course, settings);
         }
+        self.show_ways(&sample);
         true
+    }
+
+    /// Between this sample and its neighbours.
+    fn show_ways(&mut self, sample: &Sample) {
+        if self.legs.len() >= MOST_LEGS {
+            return;
+        }
+        let course = self.net.at(sample.time);
+        let bend = course.acceleration.length();
+        let [before, after] = self.history.around(sample.time);
+        let legs = [
+            before.and_then(|before| Leg::between(before, sample, bend)),
+            after.and_then(|after| Leg::between(sample, after, bend)),
+        ];
+        if legs == [None; 2] {
+            self.legs.push(Leg::alone(sample, course.velocity));
+        }
+        self.legs.extend(legs.into_iter().flatten());
+    }
+
+    /// Whether there are new ways to look at.
+    pub fn has_legs(&self) -> bool {
+        !self.legs.is_empty()
+    }
+
+    /// The ways shown since this was last asked.
+    pub fn take_legs(&mut self) -> Vec<Leg> {
+        std::mem::take(&mut self.legs)
     }
 
     /// Goes on from what is shown now to another forecast.

@@ -199,11 +199,8 @@ pub enum ForesightPath {
 pub struct Gate {
     /// How many times its usual error a body may be off (default 2).
     pub sigmas: f64,
-    /// For bodies that touch, the margin is never more than this share of the sum of the radii, so that a dead-centre hit always counts
-    /// (default 0.8).
-    pub max_share: f64,
-    /// Whether contacts that were not committed are held back by the same rule until they are sure or the other station,
-    /// which may know better, has spoken.
+    /// Whether contacts that were not committed are held back by the same rule until they are sure, until the other station,
+    /// which may know better, has spoken, or until its samples prove them (default on).
     pub contacts: bool,
 }
 
@@ -211,7 +208,6 @@ impl Default for Gate {
     fn default() -> Self {
         Self {
             sigmas: 2.0,
-            max_share: 0.8,
             contacts: true,
         }
     }

@@ -1,5 +1,6 @@
 //! One body on a station, whatever it is to it.
 
+use super::hindsight::Trail;
 use crate::body::{Ball, Command, Role, State};
 use crate::geometry::{Bouncer, Course};
 use crate::ids::PairId;
@@ -21,6 +22,8 @@ pub(super) struct Master {
     pub sender: Sender,
     /// How well its player's motion could be foretold so far.
     pub forecasts: Forecasts,
+    /// Where it has been lately.
+    pub trail: Trail,
 }
 
 #[derive(Clone, Debug)]

@@ -120,12 +120,7 @@ impl Station {
         // The deeper the hit would become, the surer it is; but the farther ahead that is, the less is known.
         let margin = |secs| gate.sigmas * self.doubt(now, id, secs);
         let ahead = (secs, secs + DEPTH_SECS);
-        if closest([&courses[0], &courses[1]], now, ahead, margin) <= reach {
-            return true;
-        }
-        // What is only foreseen can wait until more is known; what is deep inside the other now cannot.
-        let apart = one.state().position.distance(other.state().position);
-        secs == 0.0 && apart + margin(0.0).min(gate.max_share * reach) <= reach
+        closest([&courses[0], &courses[1]], now, ahead, margin) <= reach
     }
 
     /// How sure we are of this hit, 255 = we know.

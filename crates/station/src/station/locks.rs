@@ -101,7 +101,9 @@ impl Station {
             .collect();
         for id in overdue {
             if let Some(pair) = self.pairs.get_mut(&id) {
-                if pair.commit.take().is_some() {
+                // A hit whose time is the other's may be due after our lock: it is played then, the bodies are free meanwhile.
+                let given_up = pair.commit.take_if(|commit| commit.time <= now);
+                if given_up.is_some() {
                     pair.ledger.uncommit();
                 }
                 if std::mem::take(&mut pair.voting).will {

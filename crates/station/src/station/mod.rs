@@ -3,6 +3,7 @@
 mod bodies;
 mod foresee;
 mod guard;
+mod hindsight;
 mod literal;
 mod locks;
 mod members;
@@ -157,6 +158,7 @@ impl Station {
         self.take_messages(shared);
         self.move_masters(shared);
         self.bounce_locally(shared);
+        self.film(shared);
         self.move_replicas(shared);
         self.watch_gaps(shared);
         self.find_near();

@@ -6,7 +6,7 @@ use super::motion::{gap, is_touching};
 use crate::agreement::{Pair, Played};
 use crate::body::State;
 use crate::events::{Cause, Event, Hit, Unlock};
-use crate::geometry::bounce;
+use crate::geometry::{bounce, touched_ago};
 use crate::ids::{PairId, StationId};
 use crate::messages::{Message, Record, on_grid};
 use crate::settings::Protocol;
@@ -29,6 +29,7 @@ impl Station {
         self.play_commits(now);
         self.play_notices(now);
         self.play_counts(now);
+        self.play_hindsight(now);
         self.play_contacts(now);
     }
 
@@ -148,7 +149,12 @@ impl Station {
     /// Contacts nobody foresaw, or not soon enough.
     fn play_contacts(&mut self, now: SimTime) {
         for id in self.near.clone() {
-            if !self.may_hit(now, id) || self.is_held_by_others(id) {
+            // A touch of bodies that are committed to a hit is that hit, and it has its time.
+            let committed = self
+                .pairs
+                .get(&id)
+                .is_some_and(|pair| pair.commit.is_some());
+            if committed || !self.may_hit(now, id) || self.is_held_by_others(id) {
                 continue;
             }
             let Some(secs_ago) = self.contact(id) else {
@@ -291,7 +297,7 @@ impl Station {
     }
 
     /// Too old to be played: it only counts.
-    fn count_only(&mut self, now: SimTime, record: &Record, author: StationId) {
+    pub(super) fn count_only(&mut self, now: SimTime, record: &Record, author: StationId) {
         let Some(pair) = self.pairs.get_mut(&record.pair) else {
             return;
         };
@@ -401,18 +407,4 @@ impl Station {
             self.say(peer, Message::Record(record.clone()));
         }
     }
-}
-
-/// Seconds since two balls in straight motion came to touch, if they did and have not been apart for longer than they touched.
-fn touched_ago(offset: DVec3, velocity: DVec3, reach: f64) -> Option<f64> {
-    let a = velocity.length_squared();
-    let b = offset.dot(velocity);
-    let k = offset.length_squared() - reach * reach;
-    let discriminant = b * b - a * k;
-    if a == 0.0 || discriminant < 0.0 {
-        return None;
-    }
-    // Going back by τ, the distance is reach at τ = (b ± √disc) / a; the larger is the first touch.
-    let first = (b + discriminant.sqrt()) / a;
-    (first >= 0.0).then_some(first)
 }

@@ -243,7 +243,7 @@ impl Station {
         let heard = pair.hear(us, from, record.clone(), now, &agreement);
         // A commit may have been given another time: its lock goes with it.
         if let (Some(commit), Some(lock)) = (pair.commit, self.locks.get_mut(&record.pair)) {
-            lock.until = commit.time;
+            lock.until = commit.time.min(commit.deadline);
         }
         match heard {
             Heard::Settle(after) => {

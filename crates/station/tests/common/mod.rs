@@ -2,9 +2,10 @@
 #![allow(dead_code)] // each test uses its part
 
 use domain::{BodyId, SimTime};
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+pub use scenes::encounters::{Field, Path, Scenario};
 use station::{
     Ball, Command, Event, Hit, LinkKey, PairId, Settings, State, Station, StationId, Transmit,
 };
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 
 pub const FRAME: SimTime = SimTime(20_000_000);
 
-pub fn ms(millis: u64) -> SimTime {
+pub const fn ms(millis: u64) -> SimTime {
     SimTime(millis * 1_000_000)
 }
 
@@ -46,46 +47,27 @@ impl Net {
     }
 }
 
-/// A body that is driven along a path until it is hit.
+/// A body that is driven along a path until it is hit. The path lies in a plane, which may be turned in space.
 #[derive(Clone, Copy, Debug)]
-pub enum Rail {
-    Line {
-        through: DVec3,
-        velocity: DVec3,
-    },
-    /// Up, and sideways as a cosine: a curvature that changes all the time, and that no predictor here has a model of.
-    Weave {
-        through: DVec3,
-        side: f64,
-    },
-    /// Reaches `through` moving along `velocity` at the meeting time, turning about `axis` (radians per second).
-    Circle {
-        through: DVec3,
-        velocity: DVec3,
-        axis: DVec3,
-    },
+pub struct Rail {
+    pub path: Path,
+    pub turn: DQuat,
 }
 
 impl Rail {
+    pub const fn flat(path: Path) -> Self {
+        Self {
+            path,
+            turn: DQuat::IDENTITY,
+        }
+    }
+
     pub fn at(&self, secs_to_meeting: f64) -> State {
-        let secs = -secs_to_meeting;
-        match *self {
-            Self::Weave { through, side } => {
-                let (sway, speed) = (80.0, 500.0);
-                let rate = speed / sway;
-                let (sin, cos) = (rate * secs).sin_cos();
-                State {
-                    position: through + DVec3::new(-side * sway * (1.0 - cos), speed * secs, 0.0),
-                    velocity: DVec3::new(-side * speed * sin, speed, 0.0),
-                    acceleration: DVec3::new(-side * speed * rate * cos, 0.0, 0.0),
-                }
-            }
-            Self::Line { through, velocity } => State::moving(through + velocity * secs, velocity),
-            Self::Circle {
-                through,
-                velocity,
-                axis,
-            } => station::Course::turn(SimTime::ZERO, through, velocity, axis).after(secs),
+        let motion = self.path.at(-secs_to_meeting);
+        State {
+            position: self.turn * motion.position,
+            velocity: self.turn * motion.velocity,
+            acceleration: self.turn * motion.acceleration,
         }
     }
 }
@@ -286,55 +268,18 @@ impl World {
     }
 }
 
-/// The six scenarios of the thesis, with the calibrated free parameters of the digest's §8.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scenario {
-    Llc,
-    Llp,
-    Clc,
-    Clp,
-    Ccc,
-    Ccp,
-    Wlc,
-    Wlp,
-    Wwc,
-    Wwp,
+/// Scenarios of the thesis and ours, played by two stations.
+pub trait Played {
+    fn rails(self) -> [Rail; 2];
+    fn world(self, settings: Settings, net: Net, seed: u64) -> World;
 }
 
-impl Scenario {
-    pub fn rails(self) -> [Rail; 2] {
-        let circle = |x: f64, turn: f64| Rail::Circle {
-            through: DVec3::X * x,
-            velocity: DVec3::Y * 500.0,
-            axis: DVec3::Z * turn,
-        };
-        let line = |through: DVec3, velocity: DVec3| Rail::Line { through, velocity };
-        let up = DVec3::Y * 250.0;
-        let weave = |x: f64, side: f64| Rail::Weave {
-            through: DVec3::X * x,
-            side,
-        };
-        match self {
-            Self::Wlc => [weave(0.0, 1.0), line(DVec3::ZERO, up)],
-            Self::Wlp => [weave(0.0, 1.0), line(DVec3::X * 30.0, up)],
-            Self::Wwc => [weave(0.0, 1.0), weave(0.0, -1.0)],
-            Self::Wwp => [weave(0.0, 1.0), weave(30.0, -1.0)],
-            Self::Llc => [
-                line(DVec3::ZERO, DVec3::X * 250.0),
-                line(DVec3::ZERO, DVec3::X * -250.0),
-            ],
-            Self::Llp => [
-                line(DVec3::ZERO, DVec3::X * 250.0),
-                line(DVec3::Y * 30.0, DVec3::X * -250.0),
-            ],
-            Self::Clc => [circle(0.0, 6.25), line(DVec3::ZERO, up)],
-            Self::Clp => [circle(0.0, 6.25), line(DVec3::X * 30.0, up)],
-            Self::Ccc => [circle(0.0, 6.25), circle(0.0, -6.25)],
-            Self::Ccp => [circle(0.0, 6.25), circle(30.0, -6.25)],
-        }
+impl Played for Scenario {
+    fn rails(self) -> [Rail; 2] {
+        self.paths(&Field::default()).map(Rail::flat)
     }
 
-    pub fn world(self, settings: Settings, net: Net, seed: u64) -> World {
+    fn world(self, settings: Settings, net: Net, seed: u64) -> World {
         let mut world = World::new(&[settings, settings], net, seed);
         let [one, two] = self.rails();
         world.railed(0, 1, one);
