@@ -85,10 +85,10 @@ test('AP-43: a ball thrown by key appears and belongs to the server of the place
   const thrown = await until(page, 'the ball', () => {
     const app = window.auramesh;
     const body = app.measures.lastThrown !== null && app.scene.bodies.get(app.measures.lastThrown);
-    return body && body.placed && app.stage.bodies.drawn(body.id) && { id: String(body.id), owner: body.owner, count: app.scene.list.length };
+    return body && body.placed && app.stage.bodies.drawn(body.id) && { id: String(body.id), count: app.scene.list.length };
   });
   assert.ok(BigInt(thrown.id) >> 63n, 'a body that a client has spawned');
-  assert.ok(thrown.count > count - 5);
+  assert.ok(thrown.count > count);
   // Thrown at a place that is known, far from borders, four times: each time by the one responsible.
   const owners = await page.evaluate(async (regionOf) => {
     const app = window.auramesh;
@@ -112,50 +112,49 @@ test('AP-43: a ball thrown by key appears and belongs to the server of the place
 });
 
 test('AP-40: a body that crosses a border changes colour once, without flicker, and is never missing for a frame', { timeout }, async () => {
-  const id = await page.evaluate(async () => {
-    const app = window.auramesh;
-    const answer = await app.live.command({ type: 'spawn', position: [-9, 0.5, 25], rotation: [0, 0, 0, 1], velocity: [6, 0, 0], spin: [0, 0, -12], material: { density: 500, friction: 0.3, restitution: 0 }, swept: false, shape: { type: 'sphere', radius: 0.5 } });
-    if (answer.type !== 'done') throw new Error(JSON.stringify(answer));
-    return String(answer.about);
-  });
-  await until(page, 'the rolling ball', (id) => window.auramesh.stage.bodies.drawn(BigInt(id)) !== null, id);
   // Samples every frame from now on, of this body and of all others. Drawn coarsely, so that a processor draws many frames.
-  await page.evaluate((id) => {
+  await page.evaluate(() => {
     const app = window.auramesh;
     app.layers.auras = app.layers.clusters = false;
     app.stage.renderer.setPixelRatio(0.15);
-    const sampler = { samples: [], missing: 0, frames: 0, done: false };
+    const sampler = { id: null, samples: [], missing: [], frames: 0, done: false };
     window.sampler = sampler;
-    const known = new Map();
+    const known = new Set();
     const look = () => {
       if (sampler.done) return;
       sampler.frames++;
-      const body = app.scene.bodies.get(BigInt(id));
-      const place = app.stage.bodies.drawn(BigInt(id));
-      sampler.samples.push({ place, owner: body?.owner, colour: app.stage.bodies.colourOf(BigInt(id)), at: performance.now(), frame: app.shownFrame, known: app.shownFrame <= app.scene.frame });
-      for (const other of app.scene.list) {
-        const drawn = app.stage.bodies.drawn(other.id);
-        if (drawn) known.set(other.id, true);
-        else if (known.has(other.id)) sampler.missing++;
+      for (const id of known) if (!app.stage.bodies.drawn(id)) sampler.missing.push(String(id));
+      for (const other of app.scene.list) if (app.stage.bodies.drawn(other.id)) known.add(other.id);
+      const place = sampler.id !== null && app.stage.bodies.drawn(sampler.id);
+      if (place || sampler.samples.length) {
+        const colour = app.stage.bodies.colourOf(sampler.id);
+        sampler.samples.push({ place, owner: app.scene.bodies.get(sampler.id)?.owner, colour, at: performance.now(), frame: app.shownFrame, known: app.shownFrame <= app.scene.frame });
       }
       requestAnimationFrame(look);
     };
     requestAnimationFrame(look);
-  }, id);
+  });
+  await page.evaluate(async () => {
+    const app = window.auramesh;
+    const answer = await app.live.command({ type: 'spawn', position: [-9, 0.5, 25], rotation: [0, 0, 0, 1], velocity: [6, 0, 0], spin: [0, 0, -12], material: { density: 500, friction: 0.3, restitution: 0 }, swept: false, shape: { type: 'sphere', radius: 0.5 } });
+    if (answer.type !== 'done') throw new Error(JSON.stringify(answer));
+    window.sampler.id = answer.about;
+  });
   await until(page, 'the ball to be owned by the other side', () => {
     const owners = new Set(window.sampler.samples.map((sample) => sample.owner));
-    const enough = window.sampler.frames >= 30;
+    const enough = window.sampler.samples.length >= 30;
     return enough && owners.size > 1 && performance.now() - window.sampler.samples.find((s) => s.owner !== window.sampler.samples[0].owner).at > 1500;
   });
   const { samples, missing, frames } = await page.evaluate(() => {
     window.sampler.done = true;
     window.auramesh.layers.auras = window.auramesh.layers.clusters = true;
     window.auramesh.stage.resize();
-    return window.sampler;
+    return { ...window.sampler, id: null };
   });
-  assert.equal(missing, 0, 'of all bodies none was missing in a frame');
+  assert.deepEqual(missing, [], 'of all bodies none was missing in a frame');
   assert.ok(frames >= 30, `${frames} frames`);
   assert.ok(samples.every((sample) => sample.place !== null && sample.colour !== null), 'the ball was there in every frame');
+  assert.ok(samples[0].place[0] < 0 && samples.at(-1).place[0] > 0, `from ${samples[0].place} to ${samples.at(-1).place}: over the border`);
   const changes = samples.filter((sample, i) => i > 0 && sample.owner !== samples[i - 1].owner).length;
   assert.ok(changes >= 1 && changes <= 3, `${changes} changes of owner`);
   // Between two frames it goes no farther than a body can: 25 m/s for the time between the two moments shown, and what the stream may be off. (On a
@@ -220,10 +219,7 @@ test('a picked body tells its id, owner, epoch, speed, cluster, sleep and migrat
 });
 
 test('auras, clusters, pulses and figures come from the servers; charts have numbers where the pointer is', { timeout }, async () => {
-  await until(page, 'auras and pulses', () => {
-    const { counts } = window.auramesh.stage.overlays;
-    return counts.auras > 0 && counts.pulses > 0;
-  });
+  for (const what of ['auras', 'pulses', 'links']) await until(page, what, (what) => window.auramesh.stage.overlays.counts[what] > 0, what);
   await until(page, 'four lines of figures', () => {
     const { history } = window.auramesh.insight;
     return history.size === 4 && [...history.values()].every((points) => points.length > 20 && points.at(-1).tickMs > 0);

@@ -45,10 +45,40 @@ test('a recorded run plays, pauses, single-steps and scrubs', { timeout: 4 * PAT
     assert.ok(Math.abs(stepped.frame - frame - 0.5) < 0.26, `${frame} → ${stepped.frame}`);
     await page.keyboard.press('ArrowLeft');
     await until(page, 'one step back', (frame) => window.auramesh.shownFrame < frame, stepped.frame);
+    // Who follows a body goes on following it when time goes back; one that was not there then is let go.
+    const follow = (id) =>
+      page.evaluate((id) => {
+        window.auramesh.pick(BigInt(id));
+        window.auramesh.follow(true);
+      }, id);
+    const followed = () => page.evaluate(() => [String(window.auramesh.picked), window.auramesh.following]);
+    const lasting = early.poses[0][0];
+    const newcomer = late.poses.find(([id]) => !early.poses.some(([earlier]) => earlier === id))[0];
+    for (const [id, expected] of [[lasting, [lasting, true]], [newcomer, ['null', false]]]) {
+      await at(7000);
+      await follow(id);
+      await at(1500);
+      assert.deepEqual(await followed(), expected);
+    }
+    // Going to and fro leaves nothing behind on the graphics card.
+    const held = () => page.evaluate(() => ({ ...window.auramesh.stage.renderer.info.memory }));
+    await at(7000);
+    const first = await held();
+    for (let i = 0; i < 10; i++) await at(i % 2 ? 7000 : 1500);
+    const then = await held();
+    assert.ok(then.geometries <= first.geometries + 5 && then.textures <= first.textures + 5, `${JSON.stringify(first)} → ${JSON.stringify(then)}`);
+    await page.keyboard.press('Escape');
     // The slider scrubs, by mouse.
     const box = await page.locator('.track input').boundingBox();
     await page.mouse.click(box.x + box.width * 0.5, box.y + box.height / 2);
     await until(page, 'the middle', () => Math.abs(parseFloat(document.querySelector('.timeline output').textContent) - 4) < 0.6);
+    // And the keys go on working then.
+    const middle = await page.evaluate(() => window.auramesh.timeline.now);
+    await page.keyboard.press('ArrowRight');
+    await until(page, 'a step after scrubbing', (middle) => window.auramesh.timeline.now > middle && window.auramesh.timeline.now < middle + 100, middle);
+    await page.keyboard.press('KeyP');
+    await until(page, 'it to play', () => window.auramesh.timeline.playing);
+    await page.keyboard.press('KeyP');
     await until(page, 'auras, charts and migrations of the recording', () => {
       const { insight, stage } = window.auramesh;
       return stage.overlays.counts.auras > 0 && insight.history.size === 4 && insight.migrations > 0;

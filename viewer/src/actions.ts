@@ -81,17 +81,17 @@ export class Actions {
   }
 
   /** Where the eye rests: scenery or ground in the middle of the screen; else a point ahead. */
-  private goal(): THREE.Vector3 {
+  private goal(x = 0, y = 0): THREE.Vector3 {
     const { position, direction } = this.stage.view();
-    const place = this.stage.place(0, 0);
+    const place = this.stage.place(x, y);
     return place && place.distanceTo(position) < 2000 ? place : position.addScaledVector(direction, 20);
   }
 
-  /** Throws a ball to where one looks, aimed so high that it gets there. */
-  async throwBall(): Promise<bigint | null> {
+  /** Throws a ball to where one looks or taps, aimed so high that it gets there. */
+  async throwBall(x = 0, y = 0): Promise<bigint | null> {
     const { position, direction } = this.stage.view();
     const eye = position.clone().addScaledVector(direction, 1.5);
-    const { from, velocity } = aim(eye, this.goal(), this.gravity, this.connection.scene.world?.fastest ?? 0);
+    const { from, velocity } = aim(eye, this.goal(x, y), this.gravity, this.connection.scene.world?.fastest ?? 0);
     const answer = await this.ask('The throw', spawn({ type: 'sphere', radius: 0.45 }, from.toArray(), velocity.toArray(), true));
     return answer.type === 'done' ? answer.about : null;
   }

@@ -1,6 +1,6 @@
 // The page: one world, live or recorded, and everything one can do with it.
 
-import { type Body, Connection, type Health, LAYERS, Player, Recording, Scene, type SceneListener, type Status, type World } from '@auramesh/client';
+import { type Body, Connection, type Health, LAYERS, Player, Recording, Scene, type SceneListener, type Status, toMs, type World } from '@auramesh/client';
 import { Actions, SCENERY, SHAPES } from './actions.js';
 import { h, icon, setText } from './dom.js';
 import { Insight } from './insight.js';
@@ -25,6 +25,8 @@ const LAYER_NAMES: Record<keyof Layers, [label: string, key: string]> = {
 };
 /** Exceeded tolerances are put into words at most so often, ms. */
 const QUIET_MS = 15_000;
+/** A world begins for so long. */
+const BEGINNING_MS = 3000;
 /** Panels are brought up to date so often, ms. */
 const PANELS_MS = 200;
 const EVERYTHING = LAYERS.auras | LAYERS.clusters | LAYERS.bodies | LAYERS.flight | LAYERS.migrations | LAYERS.crossings | LAYERS.health | LAYERS.figures | LAYERS.truth;
@@ -50,6 +52,7 @@ export class App {
   private seen = '';
   private built = '';
   private exceededAt = -QUIET_MS;
+  private enteredAt = 0;
   private readonly boundTo = new Map<string, () => void>();
   private readonly title = h('h1', {}, 'Auramesh');
   private readonly status = h('span', { class: 'status', role: 'status' });
@@ -57,6 +60,7 @@ export class App {
   private readonly sceneName = h('span', { class: 'scene' });
   private readonly scenes = h('select', { class: 'scenes', 'aria-label': 'Scene', hidden: true });
   private readonly tools = h('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Do things' });
+  private gateway = { host: '', own: true };
   private readonly left = h('aside', { class: 'left' });
   private readonly right = h('aside', { class: 'right' });
   private readonly popover = h('div', { class: 'panel popover', hidden: true });
@@ -71,10 +75,11 @@ export class App {
     this.stage = new Stage((parameters.get('quality') as Quality | null) ?? 'auto');
     this.editor = new BorderEditor(this.stage);
     this.insight = new Insight({
-      migrated: (journey) => this.stage.overlays.migrated(journey.place, journey.to, performance.now()),
-      crossed: (place, speed) => this.stage.overlays.crossed(place, speed, performance.now()),
+      migrated: (journey) => this.recorded?.player.seeking || this.stage.overlays.migrated(journey.place, journey.to, performance.now()),
+      crossed: (place, speed) => this.recorded?.player.seeking || this.stage.overlays.crossed(place, speed, performance.now()),
       exceeded: (region, what, times) => {
         const now = performance.now();
+        if (this.recorded?.player.seeking) return;
         this.stage.ground.exceeded(region, now);
         // The ground and the legend tell each time; words would bury everything else.
         if (now - this.exceededAt < QUIET_MS) return;
@@ -92,8 +97,9 @@ export class App {
 
   // ── where the world comes from ─────────────────────────────────────────────────────────────────────────────────
 
-  /** Follows a live world. */
-  connect(url: string, token: string): void {
+  /** Follows a live world; `own`: of the gateway that this page is from. */
+  connect(url: string, token: string, own: boolean): void {
+    this.gateway = { host: new URL(url, location.href).host, own };
     const connection = new Connection(url, {
       token,
       onStatus: (status) => this.showStatus(status),
@@ -167,7 +173,8 @@ export class App {
       left: (body, removed) => {
         stage.bodies.remove(body);
         if (removed) insight.forget(body.id);
-        if (this.picked === body.id) this.pick(null, removed ? `${nameOf(body.id)} is gone` : undefined);
+        // A recording that goes back in time tells everything anew; whether it is still there shows then.
+        if (this.picked === body.id && !this.recorded) this.pick(null, removed ? `${nameOf(body.id)} is gone` : undefined);
       },
       owner: (body, before) => {
         stage.bodies.recolour(body.id, performance.now());
@@ -187,7 +194,10 @@ export class App {
   private enterWorld(world: World): void {
     const key = `${world.name} ${JSON.stringify(world.extent)}`;
     this.stage.setWorld(world);
-    this.insight.clear(this.scene?.welcome?.tick ?? 1 / 60, this.recorded ? this.recorded.player.now / 1000 : undefined);
+    const { player } = this.recorded ?? {};
+    const worldTime = player && (player.recording.startMs + player.now - toMs(world.start)) / 1000;
+    this.insight.clear(this.scene?.welcome?.tick ?? 1 / 60, worldTime);
+    this.enteredAt = performance.now();
     this.servers.build(world);
     if (key !== this.seen) this.stage.cameras.overview(world.extent);
     if (this.seen && !this.recorded) this.notices.say(`A new start: ${world.name}, ${world.regions.length} regions`);
@@ -205,8 +215,10 @@ export class App {
   }
 
   private tellHealth(region: number, { state, server, term }: Health, before: Health | undefined): void {
-    if (!before) return;
-    if (state === 'abandoned') this.notices.say(`Region ${region}: server ${before.server || '?'} is dead`, true);
+    // After a new start every region begins; that is no recovery.
+    if (!before || this.recorded?.player.seeking || performance.now() - this.enteredAt < BEGINNING_MS) return;
+    if (state === 'silent') this.notices.say(`Region ${region}: nothing is heard of server ${server || '?'}`, true);
+    else if (state === 'abandoned') this.notices.say(`Region ${region}: server ${before.server || '?'} is dead`, true);
     else if (state === 'recovering') this.notices.say(`Region ${region} recovers on ${server}`, true);
     else if (state === 'running' && term !== before.term) this.notices.say(`Region ${region} runs on ${server}`);
     else if (state === 'running' && before.state === 'recovering') this.notices.say(`Region ${region} runs again on ${server}`);
@@ -238,10 +250,11 @@ export class App {
 
   private askToken(why: string): void {
     const input = h('input', { type: 'password', autocomplete: 'off', 'aria-label': 'Token', placeholder: 'Token' });
-    const form = h('form', {}, h('b', {}, 'This gateway asks for a token'), ` (${why}). `, input, h('button', { type: 'submit' }, 'Enter'));
+    const form = h('form', {}, h('b', {}, this.gateway.own ? 'This gateway asks for a token' : `Another gateway, ${this.gateway.host}, asks for a token. Enter it only if you trust that one`), ` (${why}). `, input, h('button', { type: 'submit' }, 'Enter'));
     form.addEventListener('submit', (event) => {
       event.preventDefault();
-      sessionStorage.setItem('auramesh-token', input.value);
+      // For another gateway it is not kept: this page's own must not get it, nor the other way round.
+      if (this.gateway.own) sessionStorage.setItem('auramesh-token', input.value);
       this.connection?.useToken(input.value);
     });
     this.notices.keep(form);
@@ -289,7 +302,11 @@ export class App {
       setText(this.cameraTool.lastElementChild as HTMLElement, mode === 'orbit' ? 'Orbit' : 'Fly');
       document.body.dataset.camera = mode;
     };
-    this.scenes.addEventListener('change', () => void this.switchScene());
+    this.scenes.addEventListener('change', () => {
+      // So that Space throws again and does not open the list.
+      this.stage.canvas.focus();
+      void this.switchScene();
+    });
     this.buildTools();
   }
 
@@ -421,8 +438,9 @@ export class App {
     else if (extent) this.editor.open(extent);
   }
 
-  private async throwBall(): Promise<void> {
-    const id = await this.actions?.throwBall();
+  /** To a place on the screen, -1 to 1; its middle unless told. */
+  private async throwBall(x = 0, y = 0): Promise<void> {
+    const id = await this.actions?.throwBall(x, y);
     if (id !== null && id !== undefined) this.measures.thrown(id);
   }
 
@@ -479,8 +497,9 @@ export class App {
       if (!still) return;
       const twice = performance.now() - tapped < 350;
       tapped = twice ? 0 : performance.now();
-      if (twice && document.body.dataset.role !== 'view') void this.throwBall();
-      else this.pickAt((event.offsetX / canvas.clientWidth) * 2 - 1, 1 - (event.offsetY / canvas.clientHeight) * 2);
+      const [x, y] = [(event.offsetX / canvas.clientWidth) * 2 - 1, 1 - (event.offsetY / canvas.clientHeight) * 2];
+      if (twice && document.body.dataset.role !== 'view') void this.throwBall(x, y);
+      else this.pickAt(x, y);
     });
     canvas.addEventListener('webglcontextlost', (event) => {
       event.preventDefault();
@@ -496,6 +515,10 @@ export class App {
     if (typing || event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
     const pressesButton = (event.code === 'Space' || event.code === 'Enter') && target.matches('button, input, summary');
     if (pressesButton) return;
+    // A slider moves by these keys; the time-line's by its own steps.
+    const slides = target.matches('input[type=range]') && /^(Arrow|Home|End|Page)/.test(event.code);
+    const steps = this.recorded?.timeline.element.contains(target) === true && /^Arrow(Left|Right)$/.test(event.code);
+    if (slides && !steps) return;
     if (this.handleKey(event)) event.preventDefault();
   }
 
@@ -576,7 +599,7 @@ export class App {
 
   private show(scene: Scene, seconds: number): void {
     const begun = performance.now();
-    this.recorded?.timeline.advance(seconds);
+    this.playOn(scene, seconds);
     this.frame = this.recorded ? this.recorded.player.frame : scene.steadyFrame(begun);
     this.stage.prepare(scene, this.insight, this.layers, this.picked, this.following ? this.pickedBody : null, this.frame, begun, seconds);
     const prepared = performance.now();
@@ -590,6 +613,17 @@ export class App {
     this.measures.add('panels', shown - prepared);
     this.measures.add('draw', performance.now() - shown);
     this.measures.frame(scene.list.length, begun);
+  }
+
+  private playOn(scene: Scene, seconds: number): void {
+    if (!this.recorded) return;
+    try {
+      this.recorded.timeline.advance(seconds);
+    } catch (error) {
+      this.recorded.timeline.playing = false;
+      this.notices.keep(`Something in the recording is not understood: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    if (this.picked !== null && !scene.bodies.has(this.picked)) this.pick(null, `${nameOf(this.picked)} is not there at this time`);
   }
 
   private showPanels(scene: Scene): void {

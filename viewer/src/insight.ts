@@ -56,9 +56,13 @@ export class Insight {
   /** Another world: nothing of the old one means anything. Or the same at another time: charts keep what was before that, in seconds. */
   clear(tickSeconds: number, until?: number): void {
     this.tickSeconds = tickSeconds;
-    for (const map of [this.states, this.auras, this.clusters, this.clusterOf, this.flights, this.figures, this.journeys, this.truths]) map.clear();
+    for (const map of [this.states, this.auras, this.clusters, this.clusterOf, this.flights, this.figures, this.truths]) map.clear();
     this.health.clear();
-    if (until === undefined) this.history.clear();
+    if (until === undefined) {
+      this.history.clear();
+      this.journeys.clear();
+    }
+    for (const [body, journeys] of this.journeys) this.journeys.set(body, journeys.filter((journey) => journey.tick * tickSeconds <= (until ?? 0)));
     for (const [region, points] of this.history) this.history.set(region, points.filter((point) => point.time <= (until ?? 0)));
     this.counted.clear();
     this.migrations = 0;
@@ -111,6 +115,8 @@ export class Insight {
   private journey(journey: Journey): void {
     this.migrations++;
     const known = this.journeys.get(journey.body) ?? [];
+    // A recording tells some again after a step back.
+    if (known.some((earlier) => earlier.epoch === journey.epoch && earlier.tick === journey.tick)) return;
     known.unshift(journey);
     known.length = Math.min(known.length, JOURNEYS_PER_BODY);
     this.journeys.set(journey.body, known);
@@ -140,6 +146,8 @@ export class Insight {
     const first = counted[0] as { tick: number; figures: Figures };
     const [ticks, seconds] = [figures.ticks - first.figures.ticks, (tick - first.tick) * this.tickSeconds];
     const history = this.history.get(region) ?? [];
+    const latest = history.at(-1);
+    if (latest && latest.time >= tick * this.tickSeconds) return;
     history.push({
       time: tick * this.tickSeconds,
       tickMs: ticks > 0 ? (figures.cpuNs - first.figures.cpuNs) / ticks / 1e6 : NaN,

@@ -25,13 +25,11 @@ function start(): void {
   const elsewhere = parameters.get('gateway');
   // A token in the address stays out of the history and of what servers log.
   const given = new URLSearchParams(location.hash.slice(1)).get('token');
-  if (given && !elsewhere) {
-    sessionStorage.setItem('auramesh-token', given);
-    history.replaceState(null, '', location.pathname + location.search);
-  }
+  if (given) history.replaceState(null, '', location.pathname + location.search);
+  if (given && !elsewhere) sessionStorage.setItem('auramesh-token', given);
   // The token is for the gateway that this page is from: a link to another one does not get it.
-  if (elsewhere) app.connect(elsewhere, given ?? '');
-  else app.connect(`${secure}://${location.host}/ws`, sessionStorage.getItem('auramesh-token') ?? '');
+  if (elsewhere) app.connect(elsewhere, given ?? '', false);
+  else app.connect(`${secure}://${location.host}/ws`, sessionStorage.getItem('auramesh-token') ?? '', true);
 }
 
 /** One track fills the page; several stand next to each other, each in a frame of its own. */

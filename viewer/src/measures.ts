@@ -35,7 +35,10 @@ export class Measures {
   }
 
   received(bytes: number, type: string): void {
-    this.traffic.push([performance.now(), bytes]);
+    const now = performance.now();
+    this.traffic.push([now, bytes]);
+    // Here, because a hidden page shows no frames but still receives.
+    while ((this.traffic[0] as [number, number])[0] < now - 2000) this.traffic.shift();
     if (type === 'update') this.current.updates++;
     this.messages.set(type, (this.messages.get(type) ?? 0) + 1);
   }
@@ -57,7 +60,6 @@ export class Measures {
     this.current = { handle: 0, prepare: 0, panels: 0, draw: 0, bodies: 0, updates: 0 };
     this.shownAt.push(now);
     while (this.shownAt.length && (this.shownAt[0] as number) < now - 1000) this.shownAt.shift();
-    while (this.traffic.length && (this.traffic[0] as [number, number])[0] < now - 2000) this.traffic.shift();
   }
 
   get fps(): number {
@@ -65,6 +67,7 @@ export class Measures {
   }
 
   get bytesPerSecond(): number {
-    return this.traffic.reduce((sum, [, bytes]) => sum + bytes, 0) / 2;
+    const since = performance.now() - 2000;
+    return this.traffic.reduce((sum, [at, bytes]) => sum + (at > since ? bytes : 0), 0) / 2;
   }
 }

@@ -6,6 +6,7 @@ mod recovery;
 mod spawning;
 
 pub use recovery::BoundarySnapshot;
+use recovery::{Recovery, UnkeptSnapshot};
 
 use crate::audience::Introductions;
 use crate::buffers::Buffers;
@@ -74,16 +75,13 @@ pub struct Boundary {
     // Every region is every other's neighbour: nobody needs an introduction.
     all_neighbours: bool,
     ledger: HandoverLedger,
-    // The snapshot we have started again from.
-    restored_from: Option<Tick>,
-    // Snapshots that may still be lost with us: of which tick, and up to which of whose offers they hold.
-    unkept: VecDeque<(Tick, Vec<(RegionId, HandoverNumber)>)>,
+    // Snapshots that may still be lost with us.
+    unkept: VecDeque<UnkeptSnapshot>,
     arrivals: VecDeque<Arrival>,
     buffers: Buffers,
     watch: ToleranceWatch,
-    // Regions whose answer we await after a restart, and what arrived meanwhile.
-    awaiting: BTreeSet<RegionId>,
-    deferred: Vec<Arrival>,
+    // Our own restart, and those of others.
+    recovery: Recovery,
     // Restarted regions that must be told every aura at the next update.
     forgetful: BTreeSet<RegionId>,
     events: VecDeque<BoundaryEvent>,
@@ -121,14 +119,12 @@ impl Boundary {
             nursery: Nursery::new(),
             introductions: Introductions::default(),
             all_neighbours,
-            ledger: HandoverLedger::new(snapshots),
-            restored_from: None,
+            ledger: HandoverLedger::new(me, snapshots),
             unkept: VecDeque::new(),
             arrivals: VecDeque::new(),
             buffers: Buffers::default(),
             watch: ToleranceWatch::default(),
-            awaiting: BTreeSet::new(),
-            deferred: Vec::new(),
+            recovery: Recovery::default(),
             forgetful: BTreeSet::new(),
             events: VecDeque::new(),
             tracing: false,
@@ -152,7 +148,7 @@ impl Boundary {
         }
         let epoch = track.epoch;
         self.report(tick, body, None, LifeState::Injected);
-        self.ledger.learn(body, epoch);
+        self.ledger.learn(body, epoch, self.me);
         self.tracks.insert(body, track);
         self.fresh.push(body);
         epoch
@@ -228,6 +224,7 @@ impl Boundary {
     /// A frame of the server begins.
     pub fn handle_frame(&mut self, now: SimTime) {
         self.watch.frame(now, &self.config.tolerances);
+        self.ask_again(now);
     }
 
     /// Something another region said has arrived. `tick` is our latest completed tick.
@@ -266,9 +263,9 @@ impl Boundary {
             }
             Message::Release { handover } => self.ledger.released(from, handover),
             Message::Introduce { visitors } => self.introductions.hear(from, visitors),
-            Message::SnapshotCovers { tick, upto } => self.ledger.covered(from, tick, upto),
-            Message::Restarted { snapshot } => self.peer_restarted(tick, from, snapshot),
-            Message::Recovery { taken } => self.peer_answered(from, &taken),
+            Message::SnapshotCovers { upto, .. } => self.ledger.covered(from, upto),
+            Message::Restarted { incarnation, .. } => self.peer_restarted(tick, from, incarnation),
+            Message::Recovery { known } => self.peer_answered(tick, from, &known),
         }
     }
 
@@ -287,8 +284,8 @@ impl Boundary {
     }
 
     fn receive(&mut self, arrival: Arrival) {
-        if !self.awaiting.is_empty() {
-            self.deferred.push(arrival);
+        if self.is_recovering() {
+            self.recovery.defer(arrival);
             return;
         }
         let Arrival { from, offer } = arrival;

@@ -7,11 +7,13 @@
 use domain::{BodyId, Cluster, ContactEnd, Epoch, RegionId, Tick};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use wire::{HandoverNumber, Offer};
+use wire::{HandoverNumber, Offer, Ownership};
 
 /// An unanswered offer is repeated after so many ticks (2 s): the channel is reliable, so this is for a peer that lost its
 /// memory without our noticing.
 const REPEAT_TICKS: u64 = 120;
+/// A region makes at most 2^28 offers to another in one life; with 2^32 lives the largest number stays within what the wire allows.
+const NUMBERS_PER_LIFE_BITS: u32 = 28;
 
 /// An offer that has come in and waits for its tick.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,8 +37,6 @@ struct Incoming {
     highest: HandoverNumber,
     // Offers whose accept has not been confirmed by a release.
     unreleased: BTreeSet<HandoverNumber>,
-    // What came after the sender's last snapshot: tick of departure, body, epoch under us.
-    taken: Vec<(Tick, BodyId, Epoch)>,
     // Something was exchanged since our last snapshot.
     active: bool,
 }
@@ -46,32 +46,47 @@ struct Incoming {
 pub struct HandoverLedger {
     outgoing: BTreeMap<RegionId, Outgoing>,
     incoming: BTreeMap<RegionId, Incoming>,
-    /// The newest ownership we know of each body that is or was here.
-    known: BTreeMap<BodyId, Epoch>,
+    /// The newest ownership we know of each body that is or was here, or that we were told of.
+    known: BTreeMap<BodyId, (Epoch, RegionId)>,
+    me: RegionId,
     /// Keep accepted offers until a snapshot covers them?
     retain: bool,
+    /// Offers of this life have numbers above this one.
+    floor: u64,
 }
 
 impl HandoverLedger {
     /// `retain`: neighbours take snapshots, so accepted offers are kept until covered.
-    pub fn new(retain: bool) -> Self {
+    pub fn new(me: RegionId, retain: bool) -> Self {
         Self {
+            me,
             retain,
             ..Self::default()
         }
     }
 
+    /// The region has been started again, for the so-manieth time. What it says from now on must not be mistaken for what it said after its snapshot, and has
+    /// forgotten: a receiver may still speak of those offers.
+    pub fn begin_life(&mut self, incarnation: u32) {
+        self.floor = u64::from(incarnation) << NUMBERS_PER_LIFE_BITS;
+    }
+
+    /// Are accepted offers kept until a snapshot covers them?
+    pub fn retains(&self) -> bool {
+        self.retain
+    }
+
     /// The number of the next offer to this region.
     pub fn number(&mut self, to: RegionId) -> HandoverNumber {
         let outgoing = self.outgoing.entry(to).or_default();
-        outgoing.last += 1;
+        outgoing.last = outgoing.last.max(self.floor) + 1;
         HandoverNumber(outgoing.last)
     }
 
     /// An offer goes out; it is ours to repeat until it is accepted.
     pub fn offered(&mut self, to: RegionId, now: Tick, offer: Offer) {
         for (id, epoch) in ownerships(&offer) {
-            self.learn(id, epoch);
+            self.learn(id, epoch, to);
         }
         self.outgoing
             .entry(to)
@@ -141,22 +156,18 @@ impl HandoverLedger {
             .iter()
             .zip(&offer.members)
             .filter(|(body, member)| {
-                self.known
-                    .get(&body.id)
-                    .is_none_or(|known| *known < member.epoch)
+                let known = self.known.get(&body.id);
+                known.is_none_or(|(known, _)| *known < member.epoch)
             })
             .map(|(body, _)| body.id)
             .collect();
         let mut offer = keep_members(offer, &fresh);
         offer.unborn.retain(|unborn| {
             let known = self.known.get(&unborn.body.id);
-            known.is_none_or(|known| *known < unborn.epoch)
+            known.is_none_or(|(known, _)| *known < unborn.epoch)
         });
         for (id, epoch) in ownerships(&offer) {
-            self.known.insert(id, epoch);
-            if self.retain {
-                incoming.taken.push((offer.tick, id, epoch));
-            }
+            self.known.insert(id, (epoch, self.me));
         }
         (!offer.cluster.bodies.is_empty() || !offer.unborn.is_empty()).then_some(offer)
     }
@@ -183,61 +194,64 @@ impl HandoverLedger {
         }
     }
 
-    /// A body has this owner epoch, or a later one.
-    pub fn learn(&mut self, body: BodyId, epoch: Epoch) {
-        let known = self.known.entry(body).or_insert(epoch);
-        *known = (*known).max(epoch);
+    /// A body is this region's under this epoch, or someone's under a later one.
+    pub fn learn(&mut self, body: BodyId, epoch: Epoch, owner: RegionId) {
+        let known = self.known.entry(body).or_insert((epoch, owner));
+        if known.0 < epoch {
+            *known = (epoch, owner);
+        }
+    }
+
+    /// Someone who does not take it back tells us whose a body is. What is said to be ours is so when we have it: it comes with an offer.
+    pub fn hear(&mut self, from: RegionId, said: &Ownership) {
+        match said.owner == self.me {
+            false => self.learn(said.body, said.epoch, said.owner),
+            true if said.epoch > Epoch(0) => {
+                self.learn(said.body, Epoch(said.epoch.0 - 1), from);
+            }
+            true => {}
+        }
     }
 
     /// The newest epoch known of a body.
     pub fn known(&self, body: BodyId) -> Option<Epoch> {
-        self.known.get(&body).copied()
+        self.known.get(&body).map(|(epoch, _)| *epoch)
     }
 
-    /// What a region that restarts from its snapshot of this tick must not believe to own: each body once, ascending, with
-    /// the latest epoch under which it came to us.
-    pub fn taken_since(&self, from: RegionId, snapshot: Tick) -> Vec<(BodyId, Epoch)> {
-        let taken = self
-            .incoming
-            .get(&from)
-            .into_iter()
-            .flat_map(|incoming| &incoming.taken);
-        let mut latest: BTreeMap<BodyId, Epoch> = BTreeMap::new();
-        for (tick, body, epoch) in taken {
-            if *tick > snapshot {
-                let known = latest.entry(*body).or_insert(*epoch);
-                *known = (*known).max(*epoch);
-            }
-        }
-        latest.into_iter().collect()
+    /// Every body that has changed owners as far as we know, and the latest change, ascending. Not only what came from the one who
+    /// asks: what it handed over may have gone on to us by way of a region that has forgotten it too.
+    pub fn known_moves(&self) -> Vec<Ownership> {
+        let known = self.known.iter();
+        let moved = known.filter(|(_, (epoch, _))| *epoch > Epoch(0));
+        moved
+            .map(|(body, (epoch, owner))| Ownership {
+                body: *body,
+                epoch: *epoch,
+                owner: *owner,
+            })
+            .collect()
     }
 
-    /// The receiver's snapshot of this tick holds our offers up to this number.
-    pub fn covered(&mut self, by: RegionId, snapshot: Tick, upto: HandoverNumber) {
+    /// The receiver's snapshot holds our offers up to this number.
+    pub fn covered(&mut self, by: RegionId, upto: HandoverNumber) {
         if let Some(outgoing) = self.outgoing.get_mut(&by) {
             outgoing.retained.retain(|number, _| *number > upto);
         }
-        if let Some(incoming) = self.incoming.get_mut(&by) {
-            incoming.taken.retain(|(tick, _, _)| *tick > snapshot);
+    }
+
+    /// This region may remember offers of which it was told long ago that they are covered: it is told again with our next snapshot.
+    pub fn tell_again(&mut self, region: RegionId) {
+        if let Some(incoming) = self.incoming.get_mut(&region) {
+            incoming.active = true;
         }
     }
 
     /// We have taken a snapshot: whom to tell, and up to which of their offers it holds.
     pub fn snapshot_taken(&mut self) -> Vec<(RegionId, HandoverNumber)> {
-        let mut news: BTreeMap<RegionId, HandoverNumber> = BTreeMap::new();
-        for (from, incoming) in &mut self.incoming {
-            if std::mem::take(&mut incoming.active) {
-                news.insert(*from, incoming.highest);
-            }
-        }
-        // Those we handed something to keep it in mind until they hear that a snapshot without it exists.
-        for (to, outgoing) in &self.outgoing {
-            if outgoing.last > 0 {
-                let highest = self.incoming.get(to).map(|i| i.highest).unwrap_or_default();
-                news.insert(*to, highest);
-            }
-        }
-        news.into_iter().collect()
+        let active = self.incoming.iter_mut().filter_map(|(from, incoming)| {
+            std::mem::take(&mut incoming.active).then_some((*from, incoming.highest))
+        });
+        active.collect()
     }
 
     /// Offers not yet accepted: the bodies in them are in flight.
@@ -302,6 +316,7 @@ mod tests {
 
     const HERE: RegionId = RegionId(0);
     const THERE: RegionId = RegionId(1);
+    const ME: RegionId = RegionId(2);
 
     fn offer(number: u64, bodies: &[(u64, u32)]) -> Offer {
         let body = |id| {
@@ -334,7 +349,7 @@ mod tests {
     /// I1, I4: the same offer twice is carried out once.
     #[test]
     fn a_repeated_offer_is_carried_out_once() {
-        let mut ledger = HandoverLedger::new(true);
+        let mut ledger = HandoverLedger::new(ME, true);
         assert!(ledger.receive(HERE, offer(1, &[(7, 1)])).is_some());
         assert!(ledger.receive(HERE, offer(1, &[(7, 1)])).is_none());
     }
@@ -342,8 +357,8 @@ mod tests {
     /// I4: a message with an old epoch changes nothing.
     #[test]
     fn stale_members_are_left_out() {
-        let mut ledger = HandoverLedger::new(true);
-        ledger.learn(BodyId(7), Epoch(5));
+        let mut ledger = HandoverLedger::new(ME, true);
+        ledger.learn(BodyId(7), Epoch(5), THERE);
         let fresh = ledger
             .receive(HERE, offer(1, &[(7, 5), (8, 2)]))
             .expect("8 is news");
@@ -355,7 +370,7 @@ mod tests {
     /// I2: a waiting arrival of which one member has a newer owner brings the others all the same, born or not.
     #[test]
     fn a_waiting_cluster_survives_the_loss_of_a_member() {
-        let mut ledger = HandoverLedger::new(true);
+        let mut ledger = HandoverLedger::new(ME, true);
         let mut waiting = offer(1, &[(7, 1), (8, 1)]);
         waiting.unborn.push(wire::Unborn {
             body: waiting.cluster.bodies[0].clone(),
@@ -364,19 +379,19 @@ mod tests {
         });
         waiting.unborn[0].body.id = BodyId(9);
         let waiting = ledger.receive(HERE, waiting).expect("news");
-        ledger.learn(BodyId(7), Epoch(2));
+        ledger.learn(BodyId(7), Epoch(2), THERE);
         let left = ledger.without_outdated(waiting.clone()).expect("8 and 9");
         assert_eq!(left.cluster.bodies[0].id, BodyId(8));
         assert_eq!((left.members.len(), left.unborn.len()), (1, 1));
-        ledger.learn(BodyId(8), Epoch(2));
-        ledger.learn(BodyId(9), Epoch(2));
+        ledger.learn(BodyId(8), Epoch(2), THERE);
+        ledger.learn(BodyId(9), Epoch(2), THERE);
         assert_eq!(ledger.without_outdated(waiting), None);
     }
 
     /// Design §4: what was handed over is kept until the receiver's snapshot covers it.
     #[test]
     fn an_accepted_offer_is_kept_until_covered() {
-        let mut ledger = HandoverLedger::new(true);
+        let mut ledger = HandoverLedger::new(ME, true);
         ledger.offered(THERE, Tick(10), offer(1, &[(7, 1)]));
         assert_eq!(ledger.in_flight().count(), 1);
         assert!(ledger.accepted(THERE, HandoverNumber(1)));
@@ -384,30 +399,72 @@ mod tests {
         assert_eq!(ledger.in_flight().count(), 0);
         assert_eq!(ledger.offer_again(THERE, Tick(50)).len(), 1);
         assert!(ledger.accepted(THERE, HandoverNumber(1)));
-        ledger.covered(THERE, Tick(60), HandoverNumber(1));
+        ledger.covered(THERE, HandoverNumber(1));
         assert!(ledger.offer_again(THERE, Tick(70)).is_empty());
     }
 
     #[test]
     fn an_unanswered_offer_is_repeated() {
-        let mut ledger = HandoverLedger::new(false);
+        let mut ledger = HandoverLedger::new(ME, false);
         ledger.offered(THERE, Tick(10), offer(1, &[(7, 1)]));
         assert!(ledger.overdue(Tick(100)).is_empty());
         assert_eq!(ledger.overdue(Tick(130)).len(), 1);
         assert!(ledger.overdue(Tick(131)).is_empty());
     }
 
+    /// Design §4: whoever restarts hears of every body that has moved, whomever it came from, with its latest epoch.
     #[test]
-    fn a_restarted_sender_hears_what_we_took_after_its_snapshot() {
-        let mut ledger = HandoverLedger::new(true);
+    fn a_restarted_region_hears_of_all_moves() {
+        let mut ledger = HandoverLedger::new(ME, true);
+        ledger.learn(BodyId(3), Epoch(0), ME);
         ledger.receive(HERE, offer(1, &[(7, 1)]));
-        assert_eq!(ledger.taken_since(HERE, Tick(9)), [(BodyId(7), Epoch(1))]);
-        assert!(ledger.taken_since(HERE, Tick(10)).is_empty());
-        ledger.receive(HERE, offer(2, &[(5, 1)]));
+        ledger.receive(THERE, offer(2, &[(5, 1)]));
         ledger.receive(HERE, offer(3, &[(7, 3)]));
-        let each_once = [(BodyId(5), Epoch(1)), (BodyId(7), Epoch(3))];
-        assert_eq!(ledger.taken_since(HERE, Tick(9)), each_once);
-        ledger.covered(HERE, Tick(12), HandoverNumber(0));
-        assert!(ledger.taken_since(HERE, Tick(9)).is_empty());
+        ledger.offered(THERE, Tick(10), offer(1, &[(5, 2)]));
+        let ownership = |body, epoch, owner| Ownership {
+            body: BodyId(body),
+            epoch: Epoch(epoch),
+            owner,
+        };
+        let each_once = [ownership(5, 2, THERE), ownership(7, 3, ME)];
+        assert_eq!(ledger.known_moves(), each_once);
+    }
+
+    /// What others know to be on its way to us is not ours before we have it; what is someone else's is not taken from anybody.
+    #[test]
+    fn what_is_said_to_be_ours_is_still_taken() {
+        let mut ledger = HandoverLedger::new(ME, true);
+        let ours = Ownership {
+            body: BodyId(7),
+            epoch: Epoch(2),
+            owner: ME,
+        };
+        ledger.hear(THERE, &ours);
+        assert_eq!(ledger.known(BodyId(7)), Some(Epoch(1)));
+        assert!(ledger.receive(HERE, offer(1, &[(7, 2)])).is_some());
+        let theirs = Ownership {
+            body: BodyId(8),
+            owner: THERE,
+            ..ours
+        };
+        ledger.hear(HERE, &theirs);
+        assert!(ledger.receive(HERE, offer(2, &[(8, 2)])).is_none());
+    }
+
+    /// What the receiver says of an offer that we made after our snapshot, and have forgotten, does not concern the offers of our next life.
+    #[test]
+    fn another_life_has_other_numbers() {
+        let mut ledger = HandoverLedger::new(ME, true);
+        assert_eq!(ledger.number(THERE), HandoverNumber(1));
+        let snapshot = ledger.clone();
+        let forgotten = ledger.number(THERE);
+        let mut ledger = snapshot;
+        ledger.begin_life(2);
+        let number = ledger.number(THERE);
+        ledger.offered(THERE, Tick(10), offer(number.0, &[(7, 1)]));
+        assert!(!ledger.accepted(THERE, forgotten));
+        assert!(ledger.accepted(THERE, number));
+        ledger.covered(THERE, forgotten);
+        assert_eq!(ledger.offer_again(THERE, Tick(20)).len(), 1);
     }
 }

@@ -1,8 +1,8 @@
-//! A live cluster with a gateway in one process, for load tests with the client's bots.
+//! A live cluster with a gateway in one process, for load tests with the client's bots. With bots it ends with a verdict: may no server miss more than 1 % of its ticks?
 //!
 //! ```text
-//! cargo run --release -p auramesh-cluster --example gateway_load -- crates/cluster/examples/hail.toml 4 30
-//! cargo run --release -p auramesh-client --example bots -- ws://127.0.0.1:8090/ws 200 20
+//! cargo build --release -p auramesh-client --example bots
+//! cargo run --release -p auramesh-cluster --example gateway_load -- crates/cluster/examples/hail.toml 4 40 8090 200
 //! ```
 
 use cluster::carrier::ClusterKey;
@@ -28,7 +28,7 @@ fn main() {
 async fn run() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [scene, servers, secs, rest @ ..] = &arguments[..] else {
-        eprintln!("usage: gateway_load SCENE SERVERS SECONDS [PORT]");
+        eprintln!("usage: gateway_load SCENE SERVERS SECONDS [PORT [BOTS]]");
         std::process::exit(2);
     };
     let text = match scenes::builtin::text(scene) {
@@ -68,15 +68,83 @@ async fn run() {
     let url = Some(gateway.url());
     let node = Node::join(&connection, Role::Gateway, "g", url).await;
     let gateway = tokio::spawn(gateway.run(node.expect("joins"), stopped));
+    let bots: u64 = rest
+        .get(1)
+        .map_or(0, |text| text.parse().expect("a number of bots"));
+    let mut crowd = None;
+    let mut full_load: Option<(Shares, Shares)> = None;
     let mut before = Report::default();
     for second in 1..=secs {
         tokio::time::sleep(Duration::from_secs(1)).await;
         let now = Report::of(&counters, &gauges);
         now.print(second, &before);
+        if bots > 0 && second == WARM_UP_SECS {
+            crowd = Some(start_bots(
+                &format!("ws://127.0.0.1:{port}/ws"),
+                bots,
+                secs - second,
+            ));
+        }
+        // The seconds from all bots being there to the first one leaving.
+        if bots > 0 && before.get("sessions") == bots && now.get("sessions") == bots {
+            let first = full_load.take().map(|(first, _)| first);
+            let shares = shares(&gauges);
+            full_load = Some((first.unwrap_or_else(|| shares.clone()), shares));
+        }
         before = now;
     }
+    let verdict = full_load.map(|(first, last)| verdict(bots, &first, &last));
     stop.send_replace(true);
     let _ = gateway.await;
+    if let Some(mut crowd) = crowd {
+        let _ = crowd.wait();
+        let kept = verdict.expect("all bots were connected for some seconds");
+        std::process::exit(i32::from(!kept));
+    }
+}
+
+/// Bots come after so many seconds: bodies are spawned and moving by then.
+const WARM_UP_SECS: u64 = 6;
+/// The share of its ticks that a server may miss.
+const MISSED: f64 = 0.01;
+
+/// Ticks, and late ones, of each region.
+type Shares = Vec<(cluster::names::Place, u64, u64)>;
+
+fn shares(servers: &[ServerGauges]) -> Shares {
+    let regions = servers.iter().flat_map(ServerGauges::regions);
+    regions
+        .map(|(place, _, gauges)| (place, gauges.ticks, gauges.late_ticks))
+        .collect()
+}
+
+/// Prints what share of its ticks each server has missed in between; says whether all are within the bar.
+fn verdict(bots: u64, then: &Shares, now: &Shares) -> bool {
+    let mut kept = true;
+    for ((place, before, late_before), (_, ticks, late)) in then.iter().zip(now) {
+        let (ticks, late) = (ticks - before, late - late_before);
+        let share = late as f64 / ticks.max(1) as f64;
+        kept &= ticks > 0 && share <= MISSED;
+        println!(
+            "{place}: {late} of {ticks} ticks late with {bots} clients ({:.2} %)",
+            share * 100.0
+        );
+    }
+    kept
+}
+
+/// The other example, which must have been built: bots are clients elsewhere, not threads of ours.
+fn start_bots(url: &str, count: u64, secs: u64) -> std::process::Child {
+    let example = std::env::current_exe()
+        .expect("we run")
+        .with_file_name("bots");
+    // They come one after another and must be gone before the gateway is.
+    let secs = secs.saturating_sub(4).max(1);
+    let arguments = [url.to_owned(), count.to_string(), secs.to_string()];
+    std::process::Command::new(example)
+        .args(arguments)
+        .spawn()
+        .expect("the example bots of auramesh-client was built")
 }
 
 async fn serve(connection: &Connection, name: &str, stop: watch::Receiver<bool>) -> ServerGauges {

@@ -229,6 +229,12 @@ pub struct Seat {
 }
 
 impl Assignment {
+    /// Grows with every change of an owner: tells an old assignment from a newer one.
+    pub fn age(&self) -> (Generation, u64) {
+        let terms = self.seats.iter().map(|seat| u64::from(seat.term.0));
+        (self.generation, terms.sum())
+    }
+
     /// The seat of a region.
     pub fn seat(&self, region: RegionId) -> Option<&Seat> {
         self.seats.get(region.0 as usize)

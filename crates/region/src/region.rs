@@ -88,23 +88,31 @@ impl Region {
     }
 
     /// A region started again from its snapshot. It asks all others what has happened since, and does not step
-    /// until they have answered; ticks that pass meanwhile are not made up for.
-    pub fn restore(config: RegionConfig, snapshot: RegionSnapshot) -> Result<Self, RegionError> {
+    /// until they have answered; ticks that pass meanwhile are not made up for. `incarnation` is higher at each restart of the region.
+    pub fn restore(
+        config: RegionConfig,
+        snapshot: RegionSnapshot,
+        incarnation: u32,
+    ) -> Result<Self, RegionError> {
         let mut region = Self::new(config)?;
         region.tick = snapshot.tick;
         for scenery in &snapshot.scenery {
             region.put_up(scenery)?;
         }
         region.world.insert(&snapshot.bodies)?;
-        region.boundary.restore(snapshot.boundary);
+        region.boundary.restore(snapshot.boundary, incarnation);
         region.recovering = true;
         Ok(region)
     }
 
     /// A region that goes on elsewhere from the last state of a server that has stopped on purpose. Like
     /// [`Self::restore`], but nothing happened after this snapshot: every tick since is made up for, none is lost.
-    pub fn resume(config: RegionConfig, snapshot: RegionSnapshot) -> Result<Self, RegionError> {
-        let mut region = Self::restore(config, snapshot)?;
+    pub fn resume(
+        config: RegionConfig,
+        snapshot: RegionSnapshot,
+        incarnation: u32,
+    ) -> Result<Self, RegionError> {
+        let mut region = Self::restore(config, snapshot, incarnation)?;
         region.makes_up = true;
         Ok(region)
     }
@@ -405,6 +413,12 @@ impl Region {
             boundary: self.boundary.snapshot(self.tick),
             scenery: self.scenery.clone(),
         }
+    }
+
+    /// Does someone wait for a snapshot of this region to be kept? Then one should be made now: a region that has restarted waits for our answer, and
+    /// that is given only when it cannot be lost.
+    pub fn wants_snapshot(&self) -> bool {
+        !self.recovering && self.boundary.wants_snapshot()
     }
 
     /// The snapshot of this tick is kept where it outlives this server: neighbours may forget what it covers.

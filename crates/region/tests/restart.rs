@@ -115,3 +115,47 @@ fn a_question_that_was_forgotten_is_asked_again() {
     }
     assert_eq!((stage.owner(1), stage.owner(2)), (Some(0), Some(1)));
 }
+
+/// Its very question may be lost, when the one it asks does not listen yet or listens to someone before it.
+#[test]
+fn a_question_that_was_lost_is_asked_again() {
+    let (mut stage, _) = b2_moves_after_the_snapshot();
+    stage.crash(1);
+    stage.run(5);
+    stage.restart(1);
+    stage.run(1);
+    stage.lose_all();
+    stage.run(20);
+    assert!(stage.region(1).is_recovering());
+    stage.run(30);
+    assert!(!stage.region(1).is_recovering());
+    assert_eq!(stage.owner(2), Some(0));
+}
+
+/// I1, I2: who has taken a body says so only when its own snapshot holds it. It dies right after the answer, and the one who asked has thrown its own away.
+#[test]
+fn an_answer_is_not_forgotten() {
+    for later in 0..12 {
+        let mut setting = Setting::columns(2);
+        setting.snapshot_ticks = Some(100);
+        let mut stage = setting.stage();
+        stage.place(0, &ball(1, [-0.9, 0.0], [0.0, 0.0]));
+        stage.place(1, &ball(2, [1.5, 0.0], [0.0, 0.0]));
+        stage.run(100);
+        let towards = Vec3::new(-2.0, 0.0, 0.0);
+        assert!(stage.region_mut(1).set_velocity(BodyId(2), towards));
+        while stage.owner(2) != Some(0) {
+            stage.tick();
+        }
+        // Region 0 has b2 in no snapshot; region 1's snapshot has it still.
+        stage.crash(1);
+        stage.run(1);
+        stage.restart(1);
+        stage.run(later);
+        stage.crash(0);
+        stage.run(3);
+        stage.restart(0);
+        stage.run(60);
+        assert!(stage.owner(2).is_some(), "{later} ticks later");
+    }
+}

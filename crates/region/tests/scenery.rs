@@ -63,7 +63,7 @@ fn a_ball_stays_on_a_table_that_was_put_up_and_on_the_restored_one() {
 
     let bytes = region.make_snapshot().to_bytes();
     let snapshot = RegionSnapshot::from_bytes(&bytes).expect("ours");
-    let mut restored = Region::resume(config, snapshot).expect("sound");
+    let mut restored = Region::resume(config, snapshot, 2).expect("sound");
     assert_eq!(restored.scenery(), region.scenery());
     run(&mut restored, 60);
     assert!((height(&restored) - TABLE_TOP_M - 0.5).abs() < 0.05);

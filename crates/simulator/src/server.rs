@@ -22,7 +22,9 @@ pub struct Server {
     pub step_phase: SimTime,
     pub incarnation: u32,
     /// What its standby has.
-    pub standby: Option<Vec<u8>>,
+    standby: Option<Vec<u8>>,
+    /// What is on its way there; one at a time.
+    sent: Option<SentSnapshot>,
     pub cpu: CpuUse,
     /// What it has read since anyone asked.
     pub heard: Vec<Heard>,
@@ -33,6 +35,17 @@ pub struct Server {
     channel_config: ChannelConfig,
     rng: Pcg64Mcg,
 }
+
+/// A snapshot on its way to the standby. It may get there, and its owner die before it hears of it.
+struct SentSnapshot {
+    tick: Tick,
+    bytes: Option<Vec<u8>>,
+    stored_at: SimTime,
+    known_at: SimTime,
+}
+
+/// How long a snapshot takes to the standby, and the word that it is there back.
+const SNAPSHOT_TRAVEL: SimTime = SimTime(10_000_000);
 
 /// A message that was read.
 pub struct Heard {
@@ -68,9 +81,9 @@ fn in_short(message: &Message) -> Option<(String, Vec<BodyId>)> {
         Message::Accept { handover } => everyone(format!("offer {} is accepted", handover.0)),
         Message::Release { handover } => everyone(format!("offer {} is released", handover.0)),
         Message::Introduce { visitors } => everyone(format!("meet {visitors:?}")),
-        Message::Restarted { snapshot } => everyone(format!("restarted from tick {snapshot}")),
-        Message::Recovery { taken } => {
-            let bodies = taken.iter().map(|(body, _)| *body).collect();
+        Message::Restarted { snapshot, .. } => everyone(format!("restarted from tick {snapshot}")),
+        Message::Recovery { known } => {
+            let bodies = known.iter().map(|it| it.body).collect();
             Some(("bodies that have a newer owner".to_owned(), bodies))
         }
     }
@@ -106,6 +119,7 @@ impl Server {
             step_phase: pace.step_phase,
             incarnation: 1,
             standby: None,
+            sent: None,
             cpu: CpuUse::default(),
             heard: Vec::new(),
             stuck: None,
@@ -245,6 +259,43 @@ impl Server {
         self.region = None;
         self.channels.clear();
         self.inbox.clear();
+        self.sent = None;
+    }
+
+    /// The standby has the region as it begins.
+    pub fn store_beginning(&mut self) {
+        if let Some(region) = self.region.as_mut() {
+            let snapshot = region.make_snapshot();
+            self.standby = Some(snapshot.to_bytes());
+            region.snapshot_kept(snapshot.tick);
+        }
+    }
+
+    /// Snapshots go to the standby, and word of them comes back. Returns the tick of the one that the standby has from now on, if it is another one.
+    pub fn care_for_snapshots(&mut self, now: SimTime) -> Option<Tick> {
+        let region = self.region.as_mut()?;
+        let mut stored = None;
+        if let Some(sent) = self.sent.as_mut().filter(|sent| sent.stored_at <= now) {
+            if let Some(bytes) = sent.bytes.take() {
+                self.standby = Some(bytes);
+                stored = Some(sent.tick);
+            }
+            if sent.known_at <= now {
+                region.snapshot_kept(sent.tick);
+                self.sent = None;
+            }
+        }
+        let due = region.take_snapshot();
+        if self.sent.is_none() {
+            let wanted = region.wants_snapshot().then(|| region.make_snapshot());
+            self.sent = wanted.or(due).map(|snapshot| SentSnapshot {
+                tick: snapshot.tick,
+                bytes: Some(snapshot.to_bytes()),
+                stored_at: now + SNAPSHOT_TRAVEL,
+                known_at: now + SNAPSHOT_TRAVEL + SNAPSHOT_TRAVEL,
+            });
+        }
+        stored
     }
 
     /// The server is started again from what its standby has.
@@ -256,7 +307,7 @@ impl Server {
             .as_deref()
             .map(|bytes| RegionSnapshot::from_bytes(bytes).expect("written by ourselves"));
         let region = match snapshot {
-            Some(snapshot) => Region::restore(self.config.clone(), snapshot)?,
+            Some(snapshot) => Region::restore(self.config.clone(), snapshot, self.incarnation)?,
             None => Region::new(self.config.clone())?,
         };
         self.region = Some(region);

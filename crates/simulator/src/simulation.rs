@@ -173,7 +173,11 @@ impl Simulation {
             staging.furnish(scene, region)?;
         }
         tell_births(scene, staging, |fact| self.tell(fact));
-        self.store_snapshots(true);
+        for server in &mut self.servers {
+            if server.config.snapshot_ticks.is_some() {
+                server.store_beginning();
+            }
+        }
         Ok(())
     }
 
@@ -275,7 +279,7 @@ impl Simulation {
                 "the link from {id} to {to} has carried too little for too long: {full}"
             ));
         }
-        self.store_snapshots(false);
+        self.store_snapshots();
         self.pump(index);
     }
 
@@ -316,21 +320,10 @@ impl Simulation {
         }
     }
 
-    fn store_snapshots(&mut self, at_start: bool) {
+    fn store_snapshots(&mut self) {
         for server in &mut self.servers {
-            let Some(region) = server.region.as_mut() else {
-                continue;
-            };
-            let wanted = server.config.snapshot_ticks.is_some();
-            let snapshot = if at_start && wanted {
-                Some(region.make_snapshot())
-            } else {
-                region.take_snapshot()
-            };
-            if let Some(snapshot) = snapshot {
-                region.snapshot_kept(snapshot.tick);
-                self.snapshot_of.insert(server.config.id, snapshot.tick);
-                server.standby = Some(snapshot.to_bytes());
+            if let Some(tick) = server.care_for_snapshots(self.now) {
+                self.snapshot_of.insert(server.config.id, tick);
             }
         }
     }

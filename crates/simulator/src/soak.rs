@@ -24,9 +24,10 @@ use rand_pcg::Pcg64Mcg;
 use scenes::{Scene, Tolerances};
 use std::fmt;
 
-/// Servers that crash do so at least this long after each other, seconds: by then the first is back and everyone has
-/// taken a snapshot since. Only the loss of one server at a time is promised to be harmless.
-const BETWEEN_CRASHES_SECS: f64 = 1.8;
+/// Disasters come at least this long after each other, seconds: by then everyone is back and has taken a snapshot since.
+const BETWEEN_DISASTERS_SECS: f64 = 1.8;
+/// What belongs to one disaster happens within this time, seconds: about the time between two snapshots.
+const DISASTER_SECS: f64 = 0.6;
 /// One in so many runs is made twice.
 const SEEDS_PER_REPETITION: u64 = 10;
 /// How often a datagram may be lost in a row and still be in time.
@@ -194,13 +195,23 @@ fn faults(rng: &mut Pcg64Mcg, servers: usize, seconds: f64) -> Vec<Fault> {
     if rng.random_bool(0.6) {
         let mut at = hundredths(rng.random_range(0.3..1.2));
         while at < seconds - 0.5 {
-            let down = hundredths(rng.random_range(0.1..0.6));
-            faults.push(Fault::Crash {
-                region: any(rng),
-                at,
-                down,
-            });
-            at = hundredths(at + BETWEEN_CRASHES_SECS);
+            // Half of them take several servers at once, or one after the other, or the same one again.
+            let crashes = match rng.random_bool(0.5) {
+                true => rng.random_range(2..=4),
+                false => 1,
+            };
+            for crash in 0..crashes {
+                let later = match crash {
+                    0 => 0.0,
+                    _ => rng.random_range(0.0..DISASTER_SECS),
+                };
+                faults.push(Fault::Crash {
+                    region: any(rng),
+                    at: hundredths(at + later),
+                    down: hundredths(rng.random_range(0.1..0.6)),
+                });
+            }
+            at = hundredths(at + BETWEEN_DISASTERS_SECS);
         }
     }
     if faults.is_empty() || rng.random_bool(0.3) {
@@ -278,6 +289,9 @@ mod tests {
                 >= 5
         };
         assert!(has_fault(true) && has_fault(false));
+        let is_crash = |fault: &&Fault| matches!(fault, Fault::Crash { .. });
+        let crashes = |run: &SoakRun| run.options.faults.iter().filter(is_crash).count();
+        assert!(runs.iter().filter(|run| crashes(run) >= 3).count() >= 5);
     }
 
     /// AP-1, AP-21, AP-23, AP-55, the invariants I1 to I6 and I8: a few of the runs that `auramesh sim --soak` makes by the hundred.

@@ -103,6 +103,33 @@ fn both_may_die_one_after_the_other() {
     }
 }
 
+/// I2: three of four servers at a corner die within one snapshot interval, in every order, and one of them twice.
+#[test]
+fn three_of_four_may_die_at_once() {
+    let scene = scene("ragdolls");
+    for step in 0..6 {
+        for spared in 0..4 {
+            let at = 0.6 + 0.13 * f64::from(step);
+            let others = (0..4).filter(|server| *server != spared);
+            let mut faults: Vec<Fault> = others
+                .enumerate()
+                .map(|(rank, server)| {
+                    let later = 0.07 * (rank as f64) * f64::from(step % 3);
+                    fault(&format!("crash={server}@{:.2}+0.25", at + later))
+                })
+                .collect();
+            let again = (spared + 1) % 4;
+            faults.push(fault(&format!("crash={again}@{:.2}+0.2", at + 0.5)));
+            let what = format!("{faults:?}");
+            let options = SimOptions {
+                seconds: Some(3.0),
+                ..options(faults, step as u64)
+            };
+            assert_conserved(&run(&scene, &options), &what);
+        }
+    }
+}
+
 /// A server that dies is back, restored from its snapshot, and steps again to the end.
 #[test]
 fn a_restarted_server_steps_again() {
@@ -167,5 +194,27 @@ fn a_cut_link_loses_no_body() {
         let outcome = run(&scene, &options(vec![fault(&what)], 1 + step as u64));
         assert_conserved(&outcome, &what);
         assert_eq!(outcome.bodies.end + outcome.bodies.in_flight, 12, "{what}");
+    }
+}
+
+/// I2: both servers die within one snapshot interval, at once or one shortly after the other, in the midst of handovers. Whatever of a handover
+/// their snapshots have kept, each body is there once at the end.
+#[test]
+fn both_may_die_at_once() {
+    let scene = traffic();
+    for step in 0..20 {
+        for (later, down) in [(0.0, 0.2), (0.02, 0.3), (0.1, 0.1), (0.25, 0.2), (0.4, 0.3)] {
+            for first in 0..2 {
+                let at = 0.1 + 0.09 * f64::from(step);
+                let faults = vec![
+                    fault(&format!("crash={first}@{at:.2}+0.2")),
+                    fault(&format!("crash={}@{:.2}+{down}", 1 - first, at + later)),
+                ];
+                let what = format!("{faults:?}");
+                let outcome = run(&scene, &options(faults, step as u64));
+                assert_conserved(&outcome, &what);
+                assert_eq!(outcome.bodies.end + outcome.bodies.in_flight, 12, "{what}");
+            }
+        }
     }
 }

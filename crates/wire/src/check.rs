@@ -151,10 +151,10 @@ impl Message {
                 tick("tick", *at)?;
                 number("upto", upto.0)
             }
-            Self::Restarted { snapshot } => tick("snapshot", *snapshot),
-            Self::Recovery { taken } => {
-                ascending("taken", taken.iter().map(|(body, _)| *body))?;
-                each("taken", taken, |(_, e)| epoch("epoch", *e))
+            Self::Restarted { snapshot, .. } => tick("snapshot", *snapshot),
+            Self::Recovery { known } => {
+                ascending("known", known.iter().map(|ownership| ownership.body))?;
+                each("known", known, |ownership| epoch("epoch", ownership.epoch))
             }
         }
     }

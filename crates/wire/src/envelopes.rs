@@ -1,7 +1,7 @@
 //! Envelopes to bytes and back.
 //!
 //! ```text
-//! 'A' 'M' │ version 1 │ checksum of the body, 4 bytes │ body
+//! 'A' 'M' │ version 2 │ checksum of the body, 4 bytes │ body
 //! body:     from │ to │ tick │ sent_at │ message count │ messages …
 //! message:  tag, then its fields; a run of aura upserts is one tag and a count (see `auras`)
 //! ```
@@ -20,12 +20,12 @@ use crate::check::{Invalid, MAX_MESSAGES};
 use crate::clusters::read_list;
 use crate::frame::{Broken, Frame, HEADER_BYTES};
 use crate::offers::{put_tagged, read_handover, read_offer, write_offer};
-use crate::{AuraDelete, AuraUpsert, ClusterKey, Envelope, Message, NewOwner};
+use crate::{AuraDelete, AuraUpsert, ClusterKey, Envelope, Message, NewOwner, Ownership};
 use domain::{BodyId, Epoch, RegionId, SimTime, Tick};
 use thiserror::Error;
 
 /// The version of the bytes. A change of any byte is a new version.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// The largest envelope. A cluster of thousands of bodies in contact travels in one: 16 MiB hold over a
 /// hundred thousand bricks, or forty thousand with four contact points each.
 pub const MAX_ENVELOPE_BYTES: usize = 16 << 20;
@@ -234,12 +234,19 @@ fn write_message(out: &mut Vec<u8>, message: &Message, envelope_tick: Tick) {
             put_tagged(out, tag::SNAPSHOT_COVERS, tick.0);
             put_varint(out, upto.0);
         }
-        Message::Restarted { snapshot } => put_tagged(out, tag::RESTARTED, snapshot.0),
-        Message::Recovery { taken } => {
-            put_tagged(out, tag::RECOVERY, taken.len() as u64);
-            for (body, epoch) in taken {
-                put_varint(out, body.0);
-                put_varint(out, epoch.0.into());
+        Message::Restarted {
+            snapshot,
+            incarnation,
+        } => {
+            put_tagged(out, tag::RESTARTED, snapshot.0);
+            put_varint(out, u64::from(*incarnation));
+        }
+        Message::Recovery { known } => {
+            put_tagged(out, tag::RECOVERY, known.len() as u64);
+            for ownership in known {
+                put_varint(out, ownership.body.0);
+                put_varint(out, ownership.epoch.0.into());
+                put_varint(out, ownership.owner.0.into());
             }
         }
     }
@@ -271,13 +278,15 @@ fn read_message(
         },
         tag::RESTARTED => Message::Restarted {
             snapshot: Tick(reader.varint("snapshot tick")?),
+            incarnation: reader.varint_u32("incarnation")?,
         },
         tag::RECOVERY => Message::Recovery {
-            taken: read_list(reader, "taken bodies", 2, |r| {
-                Ok((
-                    BodyId(r.varint("taken body")?),
-                    Epoch(r.varint_u32("taken epoch")?),
-                ))
+            known: read_list(reader, "known bodies", 3, |r| {
+                Ok(Ownership {
+                    body: BodyId(r.varint("known body")?),
+                    epoch: Epoch(r.varint_u32("known epoch")?),
+                    owner: RegionId(r.varint_u32("known owner")?),
+                })
             })?,
         },
         _ => {

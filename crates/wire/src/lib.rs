@@ -29,5 +29,5 @@ pub use envelopes::{
 pub use frame::seal;
 pub use messages::{
     AuraDelete, AuraUpsert, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member, Message,
-    NewOwner, Offer, Unborn,
+    NewOwner, Offer, Ownership, Unborn,
 };

@@ -54,18 +54,30 @@ pub enum Message {
         /// Offers from you up to this number are in it.
         upto: HandoverNumber,
     },
-    /// The sender has restarted from its snapshot of this tick: forget its auras, answer with [`Message::Recovery`].
+    /// The sender has restarted from its snapshot of this tick: forget its auras, answer with [`Message::Recovery`]. Repeated until answered.
     Restarted {
         /// The tick of the snapshot.
         snapshot: Tick,
+        /// Higher at each restart of the sender: tells another restart from a question asked again.
+        incarnation: u32,
     },
-    /// The answer to [`Message::Restarted`]: what the restarted region must not believe it still owns.
-    /// Offers that its snapshot does not hold follow in the same channel.
+    /// The answer to [`Message::Restarted`]: what the restarted region must not believe it still owns. Whoever answers takes none of it back,
+    /// not even by dying. Offers that the sender's snapshot does not hold follow in the same envelope.
     Recovery {
-        /// Bodies that came from the restarted region after its snapshot, and their epoch now or later;
-        /// by ascending id, each once.
-        taken: Vec<(BodyId, Epoch)>,
+        /// Every body that has changed owners as far as the answerer knows, and the latest change it knows of; by ascending id, each once.
+        known: Vec<Ownership>,
     },
+}
+
+/// Whose a body is, or was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ownership {
+    /// Which body.
+    pub body: BodyId,
+    /// Under this epoch …
+    pub epoch: Epoch,
+    /// … it is this region's, or is on its way there.
+    pub owner: RegionId,
 }
 
 /// "I own this body; whatever of yours touches this sphere, send to me." (The thesis: aura create/update.)

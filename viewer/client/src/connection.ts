@@ -31,7 +31,7 @@ export interface Options {
 const FIRST_PINGS = 5;
 const FIRST_PING_MS = 100;
 const PING_MS = 2000;
-const SILENCE_MS = 10_000;
+const SILENCE_MS = 6000;
 const ANSWER_MS = 15_000;
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 8000;
@@ -86,10 +86,17 @@ export class Connection {
     for (let i = 0; i < FIRST_PINGS; i++) this.later(i * FIRST_PING_MS, () => this.ping());
     const again = () => {
       this.ping();
-      if (this.now() - this.heard > SILENCE_MS) this.socket?.close();
+      if (this.now() - this.heard > SILENCE_MS) this.giveUp();
       else this.later(PING_MS, again);
     };
     this.later(FIRST_PINGS * FIRST_PING_MS, again);
+  }
+
+  /** Nothing comes any more. A browser would wait a minute for the other side to agree that it is over. */
+  private giveUp(): void {
+    const { socket } = this;
+    socket?.close();
+    if (socket) this.lost(socket);
   }
 
   private ping(): void {
@@ -122,11 +129,12 @@ export class Connection {
     } else {
       this.scene.handle(message, this.now());
       if (message.type === 'welcome') this.welcomed();
+      // Only what makes sense to the end ends the waiting: who greets and then talks nonsense is not asked twice a second.
+      if (message.type === 'update') this.attempt = 0;
     }
   }
 
   private welcomed(): void {
-    this.attempt = 0;
     if (this.inspecting.layers || this.inspecting.picked.length) this.send({ type: 'inspect', ...this.inspecting });
     this.options.onStatus?.({ state: 'open' });
   }

@@ -11,6 +11,8 @@ const MESSAGES = 3;
 const NOTE = 5;
 /** Chunks ahead (5 s) from which on it is cheaper to begin anew at a key than to tell everything between. */
 const FAR = 150;
+/** Farther forwards than this at once is a jump, ms. */
+const JUMP_MS = 500;
 
 interface Chunk {
   kind: number;
@@ -95,6 +97,8 @@ export class Player {
   private readonly chunks: Chunk[];
   private next = 0;
   private time = -1;
+  /** Is the past being told just now, to get to another time? What happens then is no news. */
+  seeking = false;
 
   constructor(
     readonly recording: Recording,
@@ -114,17 +118,23 @@ export class Player {
     const time = Math.min(Math.max(0, to), this.recording.durationMs);
     const key = this.keyBefore(time);
     // Backwards, or so far forwards that a later key saves work: begin anew there.
-    if (time < this.time || this.time < 0 || key > this.next + FAR) {
+    const anew = time < this.time || this.time < 0 || key > this.next + FAR;
+    this.seeking = anew || time - this.time > JUMP_MS;
+    if (anew) {
       this.scene.forget();
       this.scene.world = null;
       this.next = key;
     }
     this.time = time;
-    while (this.next < this.chunks.length && (this.chunks[this.next] as Chunk).time <= time) {
-      const chunk = this.chunks[this.next] as Chunk;
-      // Keys are part of the stream: they tell their own frame, too.
-      for (const message of this.recording.messages(chunk)) this.scene.handle(message, 0);
-      this.next++;
+    try {
+      while (this.next < this.chunks.length && (this.chunks[this.next] as Chunk).time <= time) {
+        // Counted first: what cannot be understood is not tried again.
+        const chunk = this.chunks[this.next++] as Chunk;
+        // Keys are part of the stream: they tell their own frame, too.
+        for (const message of this.recording.messages(chunk)) this.scene.handle(message, 0);
+      }
+    } finally {
+      this.seeking = false;
     }
   }
 

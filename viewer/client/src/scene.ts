@@ -8,6 +8,9 @@ import type { Shape } from './shapes.js';
 import { type Flight, RESTING, type Turn } from './stream/curves.js';
 import { newPose, type Pose, showTrack, StreamDecoder, type Track } from './stream/decoder.js';
 
+/** Without updates bodies are extrapolated for so long at most, s. */
+const LONGEST_GUESS_S = 0.3;
+
 interface Source {
   cell: number;
   track: Track | null;
@@ -295,12 +298,16 @@ export class Scene {
     return (this.clock.now(local) - toMs(this.world.start)) / (this.frameSeconds * 1000);
   }
 
-  /** The frame to show now: all that is shown is known by then. Before the clock is known, the newest. */
+  /**
+   * The frame to show now: all that is shown is known by then. Before the clock is known, the newest. If updates stay away, bodies go on for a moment and then
+   * stand still: farther on they would fall through the floor.
+   */
   shownFrame(local: number): number {
     const delay = this.welcome?.delayFrames ?? 0;
     const started = this.clock.known && this.world !== null && this.world.start > 0n;
     const paced = started ? this.pace.shown(this.present(local), delay) : undefined;
-    return paced ?? this.frame - delay;
+    if (paced === undefined) return this.frame - delay;
+    return Math.min(paced, this.frame + LONGEST_GUESS_S / this.frameSeconds);
   }
 
   /** The same, but never back in time: if updates have become later, it waits. */

@@ -67,6 +67,21 @@ describe('the shown frame', () => {
   });
 });
 
+describe('when updates stay away', () => {
+  test('bodies go on for a moment, then stand still', () => {
+    const scene = new Scene();
+    const rect = { minX: 0, minZ: 0, maxX: 1, maxZ: 1 };
+    scene.handle({ type: 'welcome', version: 2, session: 1n, role: 'view', clock: 0n, tick: 1 / 60, frameTicks: 2, delayFrames: 1, toleranceM: 0.01, toleranceRad: 0.02 }, 0);
+    scene.handle({ type: 'world', generation: 1, start: 1n, name: '', gravity: [0, 0, 0], fastest: 0, extent: rect, cells: [1, 1], regions: [] }, 0);
+    scene.handle({ type: 'pong', sent: 0n, received: 0n, replied: 0n }, 0);
+    for (let frame = 0; frame < 30; frame++) scene.handle({ type: 'update', frame, sections: [] }, (frame * 1000) / 30);
+    expect(scene.shownFrame(1200)).toBeGreaterThan(29);
+    const stopped = scene.shownFrame(3000);
+    expect(stopped).toBeLessThanOrEqual(29 + 10);
+    expect(scene.shownFrame(60_000)).toBe(stopped);
+  });
+});
+
 describe('a world', () => {
   test('is another one if its generation or its start is, and the same if it has only started', () => {
     const heard: string[] = [];

@@ -4,7 +4,11 @@ import { h, short } from '../dom.js';
 import type { Insight, Point } from '../insight.js';
 import { ownerColour } from '../palette.js';
 
-const SECONDS = 60;
+/** What a chart shows at most, and at least, s. */
+const LONGEST = 60;
+const SHORTEST = 10;
+/** Points farther apart than this are not joined, s. */
+const GAP = 2;
 
 interface Kind {
   title: string;
@@ -52,10 +56,12 @@ class Chart {
     context.clearRect(0, 0, width, height);
     const regions = [...insight.history].sort(([a], [b]) => a - b);
     const end = Math.max(0, ...regions.map(([, points]) => points.at(-1)?.time ?? 0));
+    const begin = Math.min(end, ...regions.map(([, points]) => points[0]?.time ?? end));
+    const seconds = Math.min(LONGEST, Math.max(SHORTEST, end - begin));
     const { value } = this.kind;
-    const within = (point: Point) => point.time >= end - SECONDS && Number.isFinite(value(point));
+    const within = (point: Point) => point.time >= end - seconds && Number.isFinite(value(point));
     const most = nice(Math.max(1e-9, ...regions.flatMap(([, points]) => points.filter(within).map(value))));
-    const x = (time: number) => ((time - end + SECONDS) / SECONDS) * width;
+    const x = (time: number) => ((time - end + seconds) / seconds) * width;
     const y = (v: number) => height - 3 - (v / most) * (height - 14);
     context.strokeStyle = '#2b3547';
     context.fillStyle = '#93a1b8';
@@ -70,8 +76,10 @@ class Chart {
       context.strokeStyle = ownerColour(region);
       context.lineWidth = 1.6;
       context.beginPath();
-      let gap = true;
+      let [gap, before] = [true, -Infinity];
       for (const point of points) {
+        gap ||= point.time - before > GAP;
+        before = point.time;
         if (!within(point)) {
           gap = true;
           continue;
@@ -87,14 +95,14 @@ class Chart {
     const measured = this.kind.title !== 'Tick time' || sum > 0;
     this.latest.textContent = !regions.length ? 'no figures yet' : measured ? `${short(sum)} ${this.kind.unit} in all` : 'not measured';
     this.canvas.setAttribute('aria-label', `${this.kind.title}: ${this.latest.textContent}`);
-    this.mark(context, regions, end, x, width, height);
+    this.mark(context, regions, end, seconds, x, width, height);
   }
 
   /** The numbers at the pointer. */
-  private mark(context: CanvasRenderingContext2D, regions: [number, Point[]][], end: number, x: (time: number) => number, width: number, height: number): void {
+  private mark(context: CanvasRenderingContext2D, regions: [number, Point[]][], end: number, seconds: number, x: (time: number) => number, width: number, height: number): void {
     this.tip.hidden = this.hover === null || regions.length === 0;
     if (this.hover === null || regions.length === 0) return;
-    const time = end - SECONDS + this.hover * SECONDS;
+    const time = end - seconds + this.hover * seconds;
     context.strokeStyle = '#dfe7f3';
     context.lineWidth = 1;
     context.beginPath();

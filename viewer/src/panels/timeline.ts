@@ -1,6 +1,6 @@
 // A recording's time-line: play, pause, step, scrub.
 
-import type { Player } from '@auramesh/client';
+import type { Player, Recording } from '@auramesh/client';
 import { h, icon } from '../dom.js';
 
 const BINS = 240;
@@ -15,6 +15,7 @@ export class Timeline {
   private readonly speed = h('select', { 'aria-label': 'Speed' });
   private readonly migrations = new Float64Array(BINS);
   playing = true;
+  private dragged = false;
   private time = 0;
 
   constructor(
@@ -29,7 +30,7 @@ export class Timeline {
       this.playing = false;
       this.time = Number(this.slider.value);
     });
-    this.slider.addEventListener('keydown', (event) => event.stopPropagation());
+    for (const [name, held] of [['pointerdown', true], ['pointerup', false], ['pointercancel', false]] as const) this.slider.addEventListener(name, () => (this.dragged = held));
     this.play.addEventListener('click', () => this.toggle());
     const back = h('button', { type: 'button', class: 'tool small', title: 'One tick back (←)', 'aria-label': 'One tick back', onclick: () => this.step(-1) }, icon('back'));
     const forward = h('button', { type: 'button', class: 'tool small', title: 'One tick forward (→)', 'aria-label': 'One tick forward', onclick: () => this.step(1) }, icon('forward'));
@@ -72,7 +73,7 @@ export class Timeline {
   }
 
   private show(durationMs: number): void {
-    if (document.activeElement !== this.slider || this.playing) this.slider.value = String(this.time);
+    if (!this.dragged) this.slider.value = String(this.time);
     this.slider.setAttribute('aria-valuetext', `${(this.time / 1000).toFixed(2)} seconds`);
     const text = `${(this.time / 1000).toFixed(2)} / ${(durationMs / 1000).toFixed(1)} s`;
     if (this.label.textContent !== text) this.label.textContent = text;
@@ -98,10 +99,7 @@ export class Timeline {
         const chunk = chunks[at++] as (typeof chunks)[number];
         if (chunk.kind !== 3) continue;
         const bin = Math.min(BINS - 1, Math.floor((chunk.time / Math.max(1, recording.durationMs)) * BINS));
-        for (const message of recording.messages(chunk)) {
-          if (message.type !== 'inspection') continue;
-          for (const part of message.parts) if (part.type === 'migrations') this.migrations[bin] = (this.migrations[bin] as number) + part.migrations.length;
-        }
+        this.migrations[bin] = (this.migrations[bin] as number) + migrationsIn(recording, chunk);
       }
       if (at < chunks.length) setTimeout(some, 10);
       else this.drawMarks();
@@ -119,4 +117,18 @@ export class Timeline {
     context.fillStyle = '#ffc94a';
     for (const { time } of this.player.recording.notes) context.fillRect((time / Math.max(1, this.player.recording.durationMs)) * BINS * 2, 0, 2, 24);
   }
+}
+
+/** Of what cannot be understood there are none here; the player says so when it gets there. */
+function migrationsIn(recording: Recording, chunk: ReturnType<Recording['of']>[number]): number {
+  let count = 0;
+  try {
+    for (const message of recording.messages(chunk)) {
+      if (message.type !== 'inspection') continue;
+      for (const part of message.parts) if (part.type === 'migrations') count += part.migrations.length;
+    }
+  } catch {
+    return 0;
+  }
+  return count;
 }

@@ -84,6 +84,8 @@ class Batch {
   dispose(): void {
     this.parent.remove(this.mesh);
     this.mesh.dispose();
+    this.geometry.dispose();
+    this.material.dispose();
   }
 }
 

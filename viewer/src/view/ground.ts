@@ -35,7 +35,7 @@ export class Ground {
   }
 
   clear(): void {
-    this.scenery.clear();
+    empty(this.scenery);
     this.pieces.clear();
   }
 
@@ -45,7 +45,10 @@ export class Ground {
 
   addPiece(piece: Piece): void {
     const known = this.pieces.get(piece.id);
-    if (known) this.scenery.remove(known);
+    if (known) {
+      this.scenery.remove(known);
+      free(known);
+    }
     const look = lookOf(piece.shape);
     const isFloor = piece.shape.type === 'plane';
     const material = isFloor
@@ -71,7 +74,7 @@ export class Ground {
   }
 
   setRegions(world: World): void {
-    this.regions.clear();
+    empty(this.regions);
     const { extent } = world;
     this.size = Math.max(extent.maxX - extent.minX, extent.maxZ - extent.minZ);
     this.tiles = world.regions.map((region, number) => this.tile(region.rect, number));
@@ -141,7 +144,7 @@ export class Ground {
 
   /** Borders as they are being drawn. */
   setPlan(rects: Rect[] | null, line: [number, number, number, number] | null): void {
-    this.plan.clear();
+    empty(this.plan);
     if (!rects) return;
     const height = 0.06 - this.origin.y;
     rects.forEach((rect, number) => {
@@ -158,6 +161,22 @@ export class Ground {
     stroke.renderOrder = 11;
     this.plan.add(stroke);
   }
+}
+
+/** Takes everything out of a group, and out of the graphics card's memory: three.js does not do that by itself. */
+function empty(group: THREE.Group): void {
+  group.children.forEach(free);
+  group.clear();
+}
+
+function free(object: THREE.Object3D): void {
+  object.traverse((part) => {
+    const { geometry, material } = part as THREE.Mesh<THREE.BufferGeometry, THREE.MeshBasicMaterial>;
+    // What others show as well is brought there again with the next picture.
+    geometry?.dispose();
+    material?.map?.dispose();
+    material?.dispose();
+  });
 }
 
 /** Curtains of light where two regions meet: bright at the ground, fading upwards. */

@@ -1,14 +1,25 @@
-//! Snapshots, and a region that starts again from one.
+//! Snapshots, and regions that start again from one.
+//!
+//! Each region may step back to its latest *kept* snapshot at any time, and any number of them at once. Three rules keep every body in exactly one
+//! place (docs/protocols/cluster.md has the cases):
+//!
+//! 1. Who gives keeps what it gave until a kept snapshot of the receiver holds it.
+//! 2. Who has restarted gives up what anybody knows to have gone on since, and asks everybody before it steps.
+//! 3. What is said to who has restarted is never taken back: a running region answers when a snapshot that holds the answer is kept. A region that recovers itself
+//!    answers once it has heard all who run, because they may have heard of it after they answered others.
 
 use super::Boundary;
 use crate::handover::{Arrival, HandoverLedger};
 use crate::lifecycle::LifeState;
 use crate::nursery::Nursery;
 use crate::projection::Track;
-use domain::{BodyId, Epoch, RegionId, Tick};
+use domain::{BodyId, RegionId, SimTime, Tick};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use wire::Message;
+use std::collections::{BTreeMap, BTreeSet};
+use wire::{HandoverNumber, Message, Ownership};
+
+/// Who does not answer is asked again after so long: a word may be lost when several restart, before they know of each other.
+const ASK_AGAIN: SimTime = SimTime(500_000_000);
 
 /// What of a boundary must outlive a crash. Remote auras are told again by their owners.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -19,6 +30,52 @@ pub struct BoundarySnapshot {
     nursery: Nursery,
     ledger: HandoverLedger,
     arrivals: Vec<Arrival>,
+}
+
+/// A snapshot that may still be lost with us.
+#[derive(Clone, Debug)]
+pub(super) struct UnkeptSnapshot {
+    tick: Tick,
+    /// Up to which of whose offers it holds.
+    covered: Vec<(RegionId, HandoverNumber)>,
+    /// Who had asked before it was taken, and what they are told.
+    asked: BTreeSet<RegionId>,
+    known: Vec<Ownership>,
+}
+
+/// Our own restart, and those of others.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recovery {
+    /// The snapshot we have started again from, and for the how-manieth time.
+    restored: Option<(Tick, u32)>,
+    /// Whose answers we await.
+    awaiting: BTreeSet<RegionId>,
+    ask_again: Option<SimTime>,
+    /// What arrived meanwhile.
+    deferred: Vec<Arrival>,
+    /// Who else has restarted since we have.
+    beside_us: BTreeSet<RegionId>,
+    /// Who awaits our answer.
+    asked: BTreeSet<RegionId>,
+    /// The latest life we have heard of.
+    lives: BTreeMap<RegionId, u32>,
+}
+
+impl Recovery {
+    /// Until it is certain what is ours. An offer that is repeated meanwhile is the same one.
+    pub(super) fn defer(&mut self, arrival: Arrival) {
+        let same = |other: &Arrival| {
+            other.from == arrival.from && other.offer.handover == arrival.offer.handover
+        };
+        if !self.deferred.iter().any(same) {
+            self.deferred.push(arrival);
+        }
+    }
+
+    /// Has everybody answered who is not in the same state as we are?
+    fn has_heard_all_who_run(&self) -> bool {
+        self.awaiting.is_subset(&self.beside_us)
+    }
 }
 
 impl Boundary {
@@ -35,17 +92,33 @@ impl Boundary {
             ledger: self.ledger.clone(),
             arrivals: self.arrivals.iter().cloned().collect(),
         };
-        let covered = self.ledger.snapshot_taken();
-        self.unkept.push_back((tick, covered));
+        let asked = self.recovery.asked.clone();
+        self.unkept.push_back(UnkeptSnapshot {
+            tick,
+            covered: self.ledger.snapshot_taken(),
+            known: match asked.is_empty() {
+                true => Vec::new(),
+                false => self.ledger.known_moves(),
+            },
+            asked,
+        });
         snapshot
     }
 
+    /// Does someone wait for a snapshot to be kept? Then the next one should not wait for its time.
+    pub fn wants_snapshot(&self) -> bool {
+        !self.recovery.asked.is_empty() && !self.is_recovering()
+    }
+
     /// The snapshot of this tick survives our death, and so need not be those before it: tells those who wait for it that handovers are
-    /// covered.
+    /// covered, and answers who asked before it was taken.
     pub fn snapshot_kept(&mut self, tick: Tick) {
         let mut covered = BTreeMap::new();
-        while let Some((_, peers)) = self.unkept.pop_front_if(|(taken, _)| *taken <= tick) {
-            covered.extend(peers);
+        while let Some(kept) = self.unkept.pop_front_if(|unkept| unkept.tick <= tick) {
+            covered.extend(kept.covered);
+            for peer in kept.asked {
+                self.answer(tick, peer, &kept.known);
+            }
         }
         for (peer, upto) in covered {
             self.buffers
@@ -53,10 +126,10 @@ impl Boundary {
         }
     }
 
-    /// Starts again from a snapshot. Until all other regions have answered, nothing is certain: see [`Self::is_recovering`].
-    pub fn restore(&mut self, snapshot: BoundarySnapshot) {
+    /// Starts again from a snapshot. Until all other regions have answered, nothing is certain: see [`Self::is_recovering`]. Every restart of a region
+    /// has a higher `incarnation` than the one before.
+    pub fn restore(&mut self, snapshot: BoundarySnapshot, incarnation: u32) {
         let tick = snapshot.tick;
-        self.restored_from = Some(tick);
         for (id, track) in snapshot.tracks {
             let since = track.since;
             self.tracks
@@ -68,21 +141,53 @@ impl Boundary {
             ghost.audience.clear();
         }
         self.ledger = snapshot.ledger;
+        self.ledger.begin_life(incarnation);
         self.arrivals = snapshot.arrivals.into();
-        self.awaiting = self
+        self.recovery.restored = Some((tick, incarnation));
+        self.recovery.awaiting = self
             .map
             .regions()
             .filter(|region| *region != self.me)
             .collect();
-        for peer in &self.awaiting {
-            self.buffers
-                .say(*peer, Message::Restarted { snapshot: tick });
+        self.ask();
+    }
+
+    /// Asks everyone whose answer is missing.
+    fn ask(&mut self) {
+        for peer in self.recovery.awaiting.clone() {
+            self.ask_one(peer);
+        }
+    }
+
+    fn ask_one(&mut self, peer: RegionId) {
+        if let Some((snapshot, incarnation)) = self.recovery.restored {
+            let question = Message::Restarted {
+                snapshot,
+                incarnation,
+            };
+            self.buffers.say(peer, question);
+        }
+    }
+
+    pub(super) fn ask_again(&mut self, now: SimTime) {
+        if !self.is_recovering() {
+            return;
+        }
+        let due = *self.recovery.ask_again.get_or_insert(now + ASK_AGAIN);
+        if now >= due {
+            self.recovery.ask_again = Some(now + ASK_AGAIN);
+            self.ask();
         }
     }
 
     /// Are answers of other regions still missing after a restart? Until then the region must not step.
     pub fn is_recovering(&self) -> bool {
-        !self.awaiting.is_empty()
+        !self.recovery.awaiting.is_empty()
+    }
+
+    /// Whose answers are missing after a restart.
+    pub fn awaited(&self) -> impl Iterator<Item = RegionId> {
+        self.recovery.awaiting.iter().copied()
     }
 
     /// Bodies of the snapshot that have a newer owner: the region removes them from its world. Call once recovered, with the
@@ -119,37 +224,77 @@ impl Boundary {
         outdated
     }
 
-    pub(super) fn peer_restarted(&mut self, tick: Tick, peer: RegionId, snapshot: Tick) {
+    pub(super) fn peer_restarted(&mut self, tick: Tick, peer: RegionId, incarnation: u32) {
         self.remote.forget_owner(peer);
         self.introductions.forget(peer);
         // It has forgotten our auras, sleepers' too. (It stays in their audience: it may have heard of some between its
         // restart and this word, and must hear of their end.)
         self.forgetful.insert(peer);
-        let taken = self.ledger.taken_since(peer, snapshot);
-        self.buffers.say(peer, Message::Recovery { taken });
-        for offer in self.ledger.offer_again(peer, tick) {
-            self.buffers.migrate(peer, offer);
+        self.ledger.tell_again(peer);
+        let earlier = self.recovery.lives.insert(peer, incarnation);
+        let begins_anew = earlier.is_none_or(|earlier| earlier < incarnation);
+        self.recovery.asked.insert(peer);
+        if begins_anew {
+            // What we were about to tell its last life may leave out what that one has handed us since.
+            for unkept in &mut self.unkept {
+                unkept.asked.remove(&peer);
+            }
         }
-        // It may have forgotten our own question before it answered. (Its answer to the repeated one comes after this answer of ours, so two that
-        // restart together do not ask each other for ever.)
-        if let Some(snapshot) = self.restored_from.filter(|_| self.awaiting.contains(&peer)) {
-            self.buffers.say(peer, Message::Restarted { snapshot });
+        if self.is_recovering() {
+            self.recovery.beside_us.insert(peer);
+            if begins_anew {
+                // What its last life offered us, this one offers again or still has; what that one knew, this one may know better.
+                self.recovery
+                    .deferred
+                    .retain(|arrival| arrival.from != peer);
+                self.recovery.awaiting.insert(peer);
+                self.ask_one(peer);
+            }
+            self.answer_beside_us(tick);
+        } else if !self.ledger.retains() {
+            self.answer(tick, peer, &self.ledger.known_moves());
         }
     }
 
-    pub(super) fn peer_answered(&mut self, peer: RegionId, taken: &[(BodyId, Epoch)]) {
-        for (body, epoch) in taken {
-            self.ledger.learn(*body, *epoch);
+    /// To those who have restarted as we have: what our snapshot knows, and what we have heard from all who run.
+    fn answer_beside_us(&mut self, tick: Tick) {
+        if !self.recovery.has_heard_all_who_run() {
+            return;
         }
-        if !self.awaiting.remove(&peer) {
+        let known = self.ledger.known_moves();
+        for peer in self.recovery.asked.clone() {
+            self.answer(tick, peer, &known);
+        }
+    }
+
+    fn answer(&mut self, tick: Tick, peer: RegionId, known: &[Ownership]) {
+        if !self.recovery.asked.remove(&peer) {
+            return;
+        }
+        let known = known.to_vec();
+        self.buffers.say(peer, Message::Recovery { known });
+        for offer in self.ledger.offer_again(peer, tick) {
+            self.buffers.migrate(peer, offer);
+        }
+    }
+
+    pub(super) fn peer_answered(&mut self, tick: Tick, peer: RegionId, known: &[Ownership]) {
+        for ownership in known {
+            self.ledger.hear(peer, ownership);
+        }
+        if !self.recovery.awaiting.remove(&peer) {
             return;
         }
         // What the snapshot says is on its way may have arrived long ago, or never.
         for offer in self.ledger.unanswered(peer) {
             self.buffers.migrate(peer, offer.clone());
         }
-        if self.awaiting.is_empty() {
-            for arrival in std::mem::take(&mut self.deferred) {
+        // Before anything more arrives: that would not outlive us.
+        self.answer_beside_us(tick);
+        if !self.is_recovering() {
+            self.recovery.beside_us.clear();
+            self.recovery.ask_again = None;
+            for arrival in std::mem::take(&mut self.recovery.deferred) {
                 self.receive(arrival);
             }
         }

@@ -31,7 +31,7 @@ impl Boundary {
             epoch: Epoch(0),
             audience: Regions::new(),
         };
-        self.ledger.learn(body.id, ghost.epoch);
+        self.ledger.learn(body.id, ghost.epoch, self.me);
         self.nursery.insert(body.id, ghost);
         false
     }

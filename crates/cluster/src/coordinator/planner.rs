@@ -7,8 +7,10 @@
 //! ```
 //! The rules, in order of importance:
 //!
-//! 1. An owner that is silent or gone is fenced: its region goes to whoever has its newest snapshot, normally the standby, with the next term. From then on nobody listens to the old one.
-//! 2. Without a living standby the region waits for its owner; if that is gone for good it starts anew, and what it had is lost.
+//! 1. An owner that is silent or gone is fenced: its region goes to the standby, with the next term. From then on nobody listens to the old one.
+//! 2. A region goes only to who is sure to have its newest *kept* snapshot: a standby that has one of this very owner. (Others rely on what is in it, and have
+//!    forgotten what they gave.) Without such a standby it waits for its owner; when that is gone for good, its lease run out, the newest snapshot there is must do, and without any the
+//!    region starts anew.
 //! 3. Every region has a standby on another server.
 //! 4. Who was too slow for a region gets none for a while, if there is anybody else.
 //! 5. Who wants to leave, and who has more regions than others, gives away regions, one after another: the owner stops, its standby takes over from
@@ -24,7 +26,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlannerSettings {
     /// A server that has not been heard for so long is replaced (default 0.4 s). Less: faster recovery; more: fewer false alarms on a busy
-    /// machine or a bad network.
+    /// machine or a bad network. A server whose heart has been heard to pause gets more, twice its longest pause of late, up to three times as much.
     pub silence: SimTime,
     /// A server that has just appeared, or a coordinator that has just taken over, gets so much longer (default 2 s).
     pub grace: SimTime,
@@ -49,10 +51,18 @@ impl Default for PlannerSettings {
     }
 }
 
+/// A server's patience is at most so many times what is set.
+const LONGEST_PATIENCE: u64 = 3;
+/// So many heartbeats make a pause count a third of what it did: 10 s.
+const PAUSE_FADES_IN: u64 = 200;
+
 #[derive(Clone, Debug)]
 struct Server {
     /// Counts as heard until then.
     good_until: SimTime,
+    heard: Option<SimTime>,
+    /// The longest time between two heartbeats; what is long ago counts less.
+    longest_pause: SimTime,
     leaving: bool,
     pulses: BTreeMap<RegionId, RegionPulse>,
     /// The snapshots that it keeps: of an owner of which term, after which tick.
@@ -131,6 +141,8 @@ impl Planner {
         for info in servers {
             let server = known.remove(&info.node).unwrap_or_else(|| Server {
                 good_until: now + grace,
+                heard: None,
+                longest_pause: SimTime::ZERO,
                 leaving: false,
                 pulses: BTreeMap::new(),
                 keeps: BTreeMap::new(),
@@ -157,7 +169,14 @@ impl Planner {
         let Some(server) = self.servers.get_mut(&heartbeat.node) else {
             return false;
         };
-        server.good_until = server.good_until.max(now + self.settings.silence);
+        let silence = self.settings.silence;
+        let pause = server.heard.map_or(SimTime::ZERO, |heard| now.since(heard));
+        let faded = server.longest_pause.0 - server.longest_pause.0 / PAUSE_FADES_IN;
+        server.longest_pause = SimTime(faded).max(pause);
+        server.heard = Some(now);
+        let patience = SimTime(2 * server.longest_pause.0).max(silence);
+        let patience = patience.min(SimTime(LONGEST_PATIENCE * silence.0));
+        server.good_until = server.good_until.max(now + patience);
         if heartbeat.generation == self.assignment.generation {
             server.pulses = heartbeat
                 .regions
@@ -172,6 +191,14 @@ impl Planner {
             self.newest_tick = ticks.fold(self.newest_tick, u64::max);
         }
         true
+    }
+
+    /// The coordinator itself was away for so long: nobody can be blamed for not having been heard.
+    pub fn was_away(&mut self, away: SimTime) {
+        for server in self.servers.values_mut() {
+            server.good_until += away;
+            server.heard = server.heard.map(|heard| heard + away);
+        }
     }
 
     /// The carrier says that a process is gone. If it lives after all, its next heartbeat says so.
@@ -263,14 +290,22 @@ impl Planner {
             Some(owner) if self.is_alive(now, owner) => {
                 let slow = self.is_slow(now, world, region);
                 // Back to someone who was too slow: to and fro for ever. Then it is the region that is too large.
-                let better = |standby: &NodeId| slow && !self.is_shunned(now, *standby);
+                let better = |standby: &NodeId| {
+                    slow && !self.is_shunned(now, *standby) && self.is_sure(region, seat, *standby)
+                };
                 (Why::Slow, standby.filter(better)?)
             }
-            Some(owner) => match self.best_heir(now, region, owner, standby) {
+            Some(owner) => match self.heir(now, region, seat) {
                 Some(heir) => (Why::Dead, heir),
-                // Its lease tells whether it is gone for good.
-                None if self.servers.contains_key(&owner) => return None,
-                None => (Why::Lost, self.least_loaded(now, next, |_| true)?),
+                // Nothing has happened yet that could be lost.
+                None if world.start_unix_ns.is_none() => {
+                    (Why::Lost, self.least_loaded(now, next, |_| true)?)
+                }
+                None if self.may_return(now, region, seat, owner) => return None,
+                None => match self.newest_snapshot(now, region) {
+                    Some(heir) => (Why::Dead, heir),
+                    None => (Why::Lost, self.least_loaded(now, next, |_| true)?),
+                },
             },
         };
         let from = seat.owner;
@@ -295,22 +330,46 @@ impl Planner {
         })
     }
 
-    /// Who takes over: whoever has the newest snapshot, the standby if others have none newer. (A standby that has just been chosen may have nothing yet, or
-    /// something from an earlier time, older than what neighbours have forgotten since.)
-    fn best_heir(
-        &self,
-        now: SimTime,
-        region: RegionId,
-        dead: NodeId,
-        standby: Option<NodeId>,
-    ) -> Option<NodeId> {
+    /// Who takes over from a silent owner without any doubt.
+    fn heir(&self, now: SimTime, region: RegionId, seat: Seat) -> Option<NodeId> {
+        let standby = seat.standby.filter(|standby| self.is_alive(now, *standby));
+        let sure = standby.filter(|standby| self.is_sure(region, seat, *standby));
+        // While a region moves, its owner tells nobody what its next owner keeps: the standby before that one is as good.
+        let of_this_owner = |node: &NodeId| {
+            let kept = self.servers[node].keeps.get(&region);
+            kept.is_some_and(|(term, _)| *term == seat.term)
+        };
+        let before = || self.newest_snapshot(now, region).filter(of_this_owner);
+        sure.or_else(|| before().filter(|_| seat.moving))
+    }
+
+    /// Does it keep a snapshot of this very owner, and nobody a newer one? An owner sends its snapshots to one standby at a time: this one is then the newest
+    /// that was ever called safe.
+    fn is_sure(&self, region: RegionId, seat: Seat, node: NodeId) -> bool {
+        let kept = |server: &Server| server.keeps.get(&region).copied();
+        let its = self.servers.get(&node).and_then(kept);
+        let newest = self.servers.values().filter_map(kept).max();
+        let called_safe = self.pulse(region).and_then(|pulse| pulse.kept);
+        let called_safe = called_safe.map(|(_, tick)| (seat.term, tick));
+        its.is_some_and(|(term, _)| term == seat.term) && its >= newest && its >= called_safe
+    }
+
+    /// Can the region itself still be there, or who may have its newest snapshot? A lease tells who is gone for good.
+    fn may_return(&self, now: SimTime, region: RegionId, seat: Seat, owner: NodeId) -> bool {
+        let silent = seat
+            .standby
+            .filter(|standby| !self.is_alive(now, *standby))
+            .and_then(|standby| self.servers.get(&standby));
+        self.servers.contains_key(&owner)
+            || silent.is_some_and(|standby| standby.keeps.contains_key(&region))
+    }
+
+    /// Whoever has the newest snapshot of all who live. What was called safe may be newer: then some bodies are lost.
+    fn newest_snapshot(&self, now: SimTime, region: RegionId) -> Option<NodeId> {
         let kept = |node: &NodeId| self.servers[node].keeps.get(&region).copied();
         let holders = self.servers.keys().copied();
-        let holders = holders.filter(|node| *node != dead && self.is_alive(now, *node));
-        let best = holders
-            .filter(|node| kept(node).is_some())
-            .max_by_key(|node| (kept(node), standby == Some(*node)));
-        best.or(standby)
+        let holders = holders.filter(|node| self.is_alive(now, *node) && kept(node).is_some());
+        holders.max_by_key(kept)
     }
 
     fn has_given_away(&self, region: RegionId, seat: Seat) -> bool {
@@ -379,7 +438,9 @@ impl Planner {
         for index in 0..next.seats.len() {
             let seat = next.seats[index];
             let good = |node: NodeId| self.is_alive(now, node) && Some(node) != seat.owner;
-            if seat.owner.is_none() || seat.standby.is_some_and(good) {
+            // A silent owner gives nothing to a new standby, and the old one, silent too, may have what counts.
+            let speaks = seat.owner.is_some_and(|owner| self.is_alive(now, owner));
+            if !speaks || seat.standby.is_some_and(good) {
                 continue;
             }
             let owner = seat.owner;

@@ -37,7 +37,8 @@ impl Stage {
             regions: Some(regions),
             ..WorldOptions::default()
         };
-        let world = WorldSpec::new(text, None, &options).expect("fits");
+        let mut world = WorldSpec::new(text, None, &options).expect("fits");
+        world.start_unix_ns = Some(1);
         let mut stage = Self {
             planner: Planner::new(PlannerSettings::default()),
             view: ClusterView::default(),
@@ -76,6 +77,13 @@ impl Stage {
 
     fn beat(&mut self) {
         let assignment = &self.view.assignment;
+        // Whoever should keep a snapshot has one.
+        let standby = |node: NodeId| {
+            let seats = assignment.regions();
+            let its = seats.filter(|(_, seat)| seat.standby == Some(node));
+            its.map(|(region, seat)| (region, seat.term, Tick(1)))
+                .collect()
+        };
         for node in &self.beating {
             let its = assignment
                 .regions()
@@ -97,7 +105,11 @@ impl Stage {
                 sent: self.now,
                 generation: assignment.generation,
                 regions: its.map(pulse).collect(),
-                keeps: self.keeps.get(node).cloned().unwrap_or_default(),
+                keeps: self
+                    .keeps
+                    .get(node)
+                    .cloned()
+                    .unwrap_or_else(|| standby(*node)),
                 clock_bound: None,
             };
             self.planner.handle_heartbeat(self.now, &heartbeat);
@@ -193,9 +205,10 @@ fn a_silent_owner_is_fenced_and_its_standby_takes_over() {
     }
 }
 
-/// The standby has just been chosen and has nothing yet, or something old; whoever has the newest snapshot takes over.
+/// The standby has just been chosen and has nothing yet, or something old: neighbours have forgotten what is only in the newest snapshot. Its owner is waited for; when its
+/// lease has ended, whoever has the newest snapshot takes over.
 #[test]
-fn whoever_has_the_newest_snapshot_takes_over() {
+fn only_who_has_the_newest_snapshot_takes_over() {
     let mut stage = Stage::new(1, &[A, B, C]);
     stage.run(3000);
     let seat = stage.assignment().seats[0];
@@ -205,35 +218,96 @@ fn whoever_has_the_newest_snapshot_takes_over() {
         .find(|node| *node != owner && *node != standby);
     let third = third.expect("there are three");
     let region = RegionId(0);
-    for (of_standby, of_third, expected) in [
-        (None, Some((seat.term, Tick(60))), third),
-        (
-            Some((seat.term, Tick(30))),
-            Some((seat.term, Tick(60))),
-            third,
-        ),
-        (
-            Some((seat.term, Tick(60))),
-            Some((seat.term, Tick(60))),
-            standby,
-        ),
-        (
-            Some((seat.term, Tick(60))),
-            Some((Term(0), Tick(90))),
-            standby,
-        ),
-        (None, None, standby),
+    let (now, before) = (seat.term, Term(0));
+    for (of_standby, of_third, at_once, in_the_end) in [
+        (Some((now, 60)), Some((now, 60)), Some(standby), standby),
+        (Some((now, 60)), Some((before, 90)), Some(standby), standby),
+        (Some((now, 60)), None, Some(standby), standby),
+        (None, Some((now, 60)), None, third),
+        (Some((now, 30)), Some((now, 60)), None, third),
+        (Some((before, 90)), None, None, standby),
     ] {
         let mut stage = Stage::new(1, &[A, B, C]);
         stage.run(3000);
         for (node, kept) in [(standby, of_standby), (third, of_third)] {
-            let kept = kept.map(|(term, tick)| (region, term, tick));
+            let kept = kept.map(|(term, tick)| (region, term, Tick(tick)));
             stage.keeps.insert(node, kept.into_iter().collect());
         }
         stage.run(200);
         stage.beating.remove(&owner);
-        assert_eq!(stage.run(600), [(0, Why::Dead, expected)]);
+        let verdicts = stage.run(3000);
+        let expected = at_once.map(|heir| (0, Why::Dead, heir));
+        assert_eq!(verdicts, expected.into_iter().collect::<Vec<_>>());
+        stage.lease_ends(owner);
+        stage.run(100);
+        assert_eq!(stage.owners(), [Some(in_the_end)]);
     }
+}
+
+/// Owner and standby are silent, a third one lives: whichever of the two comes back goes on with the region, and nothing begins anew.
+#[test]
+fn who_has_the_newest_snapshot_is_waited_for() {
+    for owner_returns in [true, false] {
+        let mut stage = Stage::new(1, &[A, B, C]);
+        stage.run(3000);
+        let seat = stage.assignment().seats[0];
+        let (owner, standby) = (seat.owner.expect("assigned"), seat.standby.expect("chosen"));
+        stage.beating.remove(&owner);
+        stage.beating.remove(&standby);
+        assert!(stage.run(2000).is_empty());
+        if owner_returns {
+            stage.beating.insert(owner);
+            assert!(stage.run(1000).is_empty());
+            assert_ne!(stage.assignment().seats[0].standby, Some(standby));
+        } else {
+            stage.beating.insert(standby);
+            assert_eq!(stage.run(100), [(0, Why::Dead, standby)]);
+        }
+    }
+}
+
+/// A region without any snapshot starts anew only when its owner is gone for good; before the world has begun there is nothing to wait for.
+#[test]
+fn a_standby_with_nothing_does_not_begin_anew_in_haste() {
+    for begun in [true, false] {
+        let mut stage = Stage::new(1, &[A, B]);
+        stage.world.start_unix_ns = begun.then_some(1);
+        stage.run(3000);
+        let owner = stage.owners()[0].expect("assigned");
+        let standby = stage.assignment().seats[0].standby.expect("chosen");
+        stage.keeps.insert(standby, Vec::new());
+        stage.run(100);
+        stage.beating.remove(&owner);
+        let in_haste = stage.run(3000);
+        let lost = [(0, Why::Lost, standby)];
+        match begun {
+            true => assert_eq!(in_haste, []),
+            false => assert_eq!(in_haste, lost),
+        }
+        stage.lease_ends(owner);
+        let verdicts = stage.run(100);
+        assert_eq!(verdicts.len(), usize::from(begun));
+    }
+}
+
+/// On a busy machine hearts pause: who has paused before is not taken for dead so soon. A coordinator that was away blames nobody.
+#[test]
+fn who_pauses_now_and_then_is_given_more_time() {
+    let mut stage = Stage::new(2, &[A, B]);
+    stage.run(3000);
+    stage.beating.clear();
+    assert!(stage.run(300).is_empty());
+    stage.beating.extend([A, B]);
+    stage.run(1000);
+    stage.beating.remove(&A);
+    assert!(stage.run(600).is_empty(), "it has paused for 350 ms before");
+    assert_eq!(stage.run(150).len(), 1);
+
+    let mut stage = Stage::new(2, &[A, B]);
+    stage.run(3000);
+    stage.now += ms(3000);
+    stage.planner.was_away(ms(3000));
+    assert!(stage.run(1000).is_empty());
 }
 
 #[test]

@@ -18,6 +18,8 @@ use tokio::task::JoinHandle;
 
 /// How often the planner thinks, if nothing happens.
 const THINK: Duration = Duration::from_millis(25);
+/// A coordinator that has not thought for so long was away itself, and blames nobody for silence.
+const AWAY: SimTime = SimTime(100_000_000);
 const RENEWAL: Duration = Duration::from_secs(1);
 /// All regions are ready: the world starts so much later, so that everyone has heard of it.
 const COUNTDOWN: SimTime = SimTime(300_000_000);
@@ -120,6 +122,7 @@ impl Coordinator {
         let mut think = tokio::time::interval(THINK);
         think.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         view.mark_changed();
+        let mut thought = self.clock.local();
         loop {
             tokio::select! {
                 () = crate::node::stopped(&mut stop) => break,
@@ -137,11 +140,11 @@ impl Coordinator {
                     let now = self.clock.local();
                     if let Some(reign) = &mut reign {
                         reign.planner.handle_heartbeat(now, &heartbeat);
-                        while let Ok(heartbeat) = self.heartbeats.try_recv() {
-                            reign.planner.handle_heartbeat(now, &heartbeat);
-                        }
                     }
-                    continue;
+                    // As long as there is time: thinking has its own turns.
+                    if now.since(thought) < AWAY {
+                        continue;
+                    }
                 }
                 Some(node) = self.deaths.recv() => {
                     if let Some(reign) = &mut reign {
@@ -149,6 +152,19 @@ impl Coordinator {
                     }
                 }
                 _ = think.tick() => {}
+            }
+            let now = self.clock.local();
+            let away = now.since(thought);
+            thought = now;
+            if let Some(reign) = &mut reign {
+                if away > AWAY {
+                    tracing::debug!(secs = away.as_secs(), "the coordinator was away");
+                    reign.planner.was_away(away);
+                }
+                // Who has spoken is not judged by what it had not said before.
+                while let Ok(heartbeat) = self.heartbeats.try_recv() {
+                    reign.planner.handle_heartbeat(now, &heartbeat);
+                }
             }
             let current = view.borrow().clone();
             if let Some(mut leading) = reign.take() {

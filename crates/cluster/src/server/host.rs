@@ -117,8 +117,12 @@ impl HostHandle {
 pub const FEEDS_PER_INSIGHT: u64 = 3;
 /// Longest time between two frames, as a share of the frame tolerance.
 const FRAMES_PER_TOLERANCE: u32 = 3;
+/// Ticks that are made up for at once.
+const MOST_TICKS_PER_FRAME: u32 = 4;
 /// So many ticks a region may be ahead of someone who judges every tick.
 const LONGEST_LEAD: u64 = 240;
+/// So many bytes of records may be on their way to it: a quarter of what its channel takes.
+const LONGEST_BACKLOG: usize = 16 << 20;
 /// A judge that says nothing for so long is not waited for.
 const LONGEST_PATIENCE: SimTime = SimTime(10_000_000_000);
 /// In doubt for so long, it goes on: nobody listens to it anyway if it was replaced.
@@ -314,8 +318,11 @@ impl Host {
 
     fn is_too_far_ahead(&self) -> bool {
         let now = self.shared.clock.local();
-        self.judges.values().any(|(seen, at)| {
-            self.region.tick().0 >= seen.0 + LONGEST_LEAD && now.since(*at) < LONGEST_PATIENCE
+        self.judges.iter().any(|(end, (seen, at))| {
+            let far = self.region.tick().0 >= seen.0 + LONGEST_LEAD;
+            // A crowded region's records fill a channel long before that.
+            let full = self.post.backlog(*end) > LONGEST_BACKLOG;
+            (far || full) && now.since(*at) < LONGEST_PATIENCE
         })
     }
 
@@ -516,7 +523,11 @@ impl Host {
     }
 
     fn run_due_ticks(&mut self) {
-        while self.may_step() {
+        // Who makes up for lost time still listens and speaks in between: others wait for its answers.
+        for _ in 0..MOST_TICKS_PER_FRAME {
+            if !self.may_step() {
+                return;
+            }
             let Some(now) = self
                 .world_time()
                 .filter(|now| self.region.next_wakeup() <= *now)
@@ -643,7 +654,13 @@ impl Host {
 
     fn send_snapshot(&mut self) {
         let Some(standby) = self.standby else {
-            self.region.take_snapshot();
+            // Nobody could go on in our place: nothing is gained if others remember for us, or wait.
+            let due = self.region.take_snapshot();
+            let wanted = self.region.wants_snapshot();
+            let wanted = wanted.then(|| self.region.make_snapshot());
+            if let Some(snapshot) = wanted.or(due) {
+                self.region.snapshot_kept(snapshot.tick);
+            }
             return;
         };
         // One at a time: a standby that does not keep up must not drown.
@@ -653,7 +670,8 @@ impl Host {
         }
         let recovering = self.region.is_recovering();
         let due = self.region.take_snapshot();
-        let now = (self.snapshot_wanted && !recovering).then(|| self.region.make_snapshot());
+        let wanted = self.snapshot_wanted && !recovering || self.region.wants_snapshot();
+        let now = wanted.then(|| self.region.make_snapshot());
         let Some(snapshot) = now.or(due) else {
             return;
         };
@@ -680,8 +698,10 @@ impl Host {
             subscribers: kept.subscribers,
             bytes: kept.bytes,
         };
-        self.unkept = Some(snapshot.tick);
-        self.send(standby.endpoint(), &message);
+        // What cannot be sent is not waited for; the next one may fit.
+        let sent = self.send(standby.endpoint(), &message);
+        self.unkept = sent.then_some(snapshot.tick);
+        self.given_away &= sent;
     }
 
     fn known_subscribers(&self) -> Vec<(NodeId, Subscription)> {
@@ -715,11 +735,14 @@ impl Host {
         }
     }
 
-    fn send(&mut self, to: EndpointId, message: &FromRegion) {
+    /// Says whether it will arrive.
+    fn send(&mut self, to: EndpointId, message: &FromRegion) -> bool {
         let local = self.shared.clock.local();
-        if let Err(full) = self.post.send(local, to, messages::encode(message)) {
+        let sent = self.post.send(local, to, messages::encode(message));
+        if let Err(full) = &sent {
             self.fail(&full.to_string());
         }
+        sent.is_ok()
     }
 
     fn publish(&mut self, message: &FromRegion, wants: impl Fn(&Subscription) -> bool) {

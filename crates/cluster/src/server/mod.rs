@@ -47,6 +47,8 @@ pub struct Server {
     doubts: mpsc::UnboundedReceiver<Place>,
     /// The world that hosts are made of, staged once for all regions.
     stage: Option<Stage>,
+    /// The age of the newest assignment that we have seen.
+    newest: (Generation, u64),
 }
 
 struct Stage {
@@ -120,6 +122,7 @@ impl Server {
             keeper,
             doubts,
             stage: None,
+            newest: Default::default(),
         })
     }
 
@@ -201,6 +204,13 @@ impl Server {
 
     /// Starts what is ours, stops what is not.
     fn handle_view(&mut self, view: &Arc<ClusterView>) {
+        // Someone in doubt has looked for itself, and the news that was on its way is old. To believe it would be to end a region, and to begin it
+        // again without the snapshot that it has begun with.
+        let age = view.assignment.age();
+        if age < self.newest {
+            return;
+        }
+        self.newest = age;
         let node = self.shared.node;
         let generation = view.assignment.generation;
         let ours = |place: &Place, term: Term| {
@@ -276,19 +286,19 @@ impl Server {
                 tracing::info!(%place, term = term.0, tick = %kept.tick, last = kept.last, bodies = snapshot.bodies.bodies.len(), "taking over");
                 let seat = view.assignment.seat(place.region);
                 if kept.last && seat.is_some_and(|seat| seat.handed) {
-                    Region::resume(config, snapshot)?
+                    Region::resume(config, snapshot, term.0)?
                 } else {
-                    Region::restore(config, snapshot)?
+                    Region::restore(config, snapshot, term.0)?
                 }
             }
             None => {
                 let mut region = Region::new(config.clone())?;
                 stage.staging.furnish(&stage.scene, &mut region)?;
-                if term.0 > 1 {
-                    // Its first owner died before anyone kept anything: as at the start, and the others know the rest.
+                if term.0 > 1 && world.start_unix_ns.is_some() {
+                    // Its owner and all who had a snapshot are gone: as at the start, and the others know the rest.
                     tracing::warn!(%place, term = term.0, "no snapshot: from the beginning");
                     let start = region.make_snapshot();
-                    region = Region::restore(config, start)?;
+                    region = Region::restore(config, start, term.0)?;
                 } else {
                     tracing::info!(%place, bodies = region.world().len(), "furnished");
                 }

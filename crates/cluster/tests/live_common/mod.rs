@@ -5,7 +5,7 @@ use cluster::coordinator::{Coordinator, PlannerSettings};
 use cluster::node::{Connection, Network, Node};
 use cluster::observer::{Observer, Sight};
 use cluster::schema::{Role, WorldOptions, WorldSpec};
-use cluster::server::{HostSettings, Server};
+use cluster::server::{HostSettings, Server, ServerGauges};
 use cluster::store::{Embedded, Store};
 use domain::BodyId;
 use region::RegionEvent;
@@ -33,6 +33,9 @@ pub struct Cluster {
 
 /// A running server.
 pub struct Running {
+    /// How its regions are doing.
+    #[allow(dead_code, reason = "not every test looks")]
+    pub gauges: ServerGauges,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
@@ -88,8 +91,10 @@ impl Cluster {
             settings,
         );
         let (stop, stopped) = watch::channel(false);
-        let task = tokio::spawn(server.expect("starts").run(node.membership, stopped));
-        Running { stop, task }
+        let server = server.expect("starts");
+        let gauges = server.gauges();
+        let task = tokio::spawn(server.run(node.membership, stopped));
+        Running { gauges, stop, task }
     }
 }
 

@@ -134,6 +134,7 @@ impl Setting {
         Stage {
             regions: regions.collect(),
             snapshots: vec![None; self.map.len()],
+            restarts: 0,
             setting: self,
             tick: Tick::ZERO,
             under_way: VecDeque::new(),
@@ -146,6 +147,7 @@ pub struct Stage {
     pub setting: Setting,
     regions: Vec<Option<Region>>,
     snapshots: Vec<Option<Vec<u8>>>,
+    restarts: u32,
     tick: Tick,
     under_way: VecDeque<(Tick, Envelope)>,
 }
@@ -225,7 +227,9 @@ impl Stage {
     }
 
     fn keep_snapshot(&mut self, region: &mut Region) {
-        if let Some(snapshot) = region.take_snapshot() {
+        let due = region.take_snapshot();
+        let wanted = region.wants_snapshot().then(|| region.make_snapshot());
+        if let Some(snapshot) = wanted.or(due) {
             region.snapshot_kept(snapshot.tick);
             self.snapshots[region.id().0 as usize] = Some(snapshot.to_bytes());
         }
@@ -250,6 +254,11 @@ impl Stage {
         }
     }
 
+    /// Whatever is under way is lost.
+    pub fn lose_all(&mut self) {
+        self.under_way.clear();
+    }
+
     /// The server dies with all it has in memory. What it has said still arrives; what it is told is lost.
     pub fn crash(&mut self, region: u32) {
         self.regions[region as usize] = None;
@@ -262,7 +271,9 @@ impl Stage {
             .expect("a snapshot was taken");
         let snapshot = RegionSnapshot::from_bytes(bytes).expect("our own bytes");
         let config = self.setting.region(RegionId(region));
-        let mut restored = Region::restore(config, snapshot).expect("our own snapshot");
+        self.restarts += 1;
+        let restored = Region::restore(config, snapshot, self.restarts);
+        let mut restored = restored.expect("our own snapshot");
         restored.trace();
         self.regions[region as usize] = Some(restored);
     }

@@ -132,10 +132,15 @@ fn said(message: &Message) -> String {
         Message::SnapshotCovers { tick, upto } => {
             format!("SnapshotCovers tick={tick} up to #{}", upto.0)
         }
-        Message::Restarted { snapshot } => format!("Restarted snapshot={snapshot}"),
-        Message::Recovery { taken } => {
-            let taken = taken.iter().map(|(body, epoch)| format!("{body} {epoch}"));
-            format!("Recovery taken=[{}]", taken.collect::<Vec<_>>().join(", "))
+        Message::Restarted {
+            snapshot,
+            incarnation,
+        } => format!("Restarted snapshot={snapshot} incarnation={incarnation}"),
+        Message::Recovery { known } => {
+            let known = known
+                .iter()
+                .map(|it| format!("{} {} {}", it.body, it.epoch, it.owner));
+            format!("Recovery known=[{}]", known.collect::<Vec<_>>().join(", "))
         }
     }
 }

@@ -12,7 +12,17 @@ impl Checker for Epochs {
         // After a crash a lower epoch may return: the ownership that died with the server never came into being.
         let (members, fits, deed): (&[_], fn(Epoch, Epoch) -> bool, _) = match *fact {
             Fact::Departed { members, .. } => (members, |was, is| is == was.next(), "left"),
-            Fact::Arrived { members, .. } => (members, |was, is| is == was, "arrived"),
+            Fact::Arrived { members, .. } => {
+                // Offered again by an owner before the one that died with it: see I1 for whether it may.
+                let died = |(body, _): &(BodyId, Epoch)| {
+                    let holder = view.ledger.holder(*body);
+                    holder.is_some_and(|holder| view.ledger.is_lost_to_a_crash(holder))
+                };
+                match members.iter().any(died) {
+                    true => (members, |was, is| is <= was, "arrived"),
+                    false => (members, |was, is| is == was, "arrived"),
+                }
+            }
             Fact::Restored { bodies, .. } => (bodies, |was, is| is <= was, "was restored"),
             _ => return,
         };

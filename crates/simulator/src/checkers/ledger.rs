@@ -138,8 +138,9 @@ impl Ledger {
         let slot = self.slot(body)?;
         match self.entries[slot].holder {
             Holder::InFlight { to, .. } if to == region => Some(slot),
-            // A crash took it, and its former owner offers it again.
-            Holder::Owned(owner) | Holder::Adrift(owner) if owner == region => Some(slot),
+            Holder::Owned(owner) if owner == region => Some(slot),
+            // A crash took it, and one of its former owners offers it again.
+            holder if self.is_lost_to_a_crash(holder) => Some(slot),
             _ => None,
         }
     }
@@ -299,18 +300,43 @@ impl Ledger {
             to: region,
             handover,
         };
-        self.pass(members, flight, Holder::Owned(region));
-        self.pass(members, Holder::Adrift(region), Holder::Owned(region));
-        for (body, _) in members {
-            if self.holder(*body) == Some(Holder::Owned(region)) {
-                self.entries[self.slots[body]].moved = true;
+        for (body, epoch) in members {
+            let Some(before) = self.holder(*body) else {
+                continue;
+            };
+            if before != flight && !self.is_lost_to_a_crash(before) {
+                continue;
             }
+            self.hold(*body, Holder::Owned(region));
+            let entry = &mut self.entries[self.slots[body]];
+            (entry.epoch, entry.moved) = (*epoch, true);
+            entry.rewound |= before != flight;
         }
     }
 
     /// Has this region crashed at some time? Then its offers may have died with it.
     pub fn has_crashed(&self, region: RegionId) -> bool {
         self.crashed.contains(&region)
+    }
+
+    /// May a body that is here exist no more, until someone who had it before brings it back? If several bring it back, all but the first are wrong: by
+    /// then it is theirs.
+    pub fn is_lost_to_a_crash(&self, holder: Holder) -> bool {
+        match holder {
+            Holder::Adrift(_) => true,
+            Holder::InFlight { from, .. } => self.has_crashed(from),
+            Holder::Owned(_) | Holder::Gone(..) => false,
+        }
+    }
+
+    /// May a region that comes back from its snapshot of this tick own a body that is here? Yes if a crash took it,
+    /// if its offer may have died with a server, or if it was removed after the snapshot was taken.
+    pub fn may_restore(&self, holder: Holder, region: RegionId, snapshot: Tick) -> bool {
+        match holder {
+            Holder::Owned(owner) => owner == region,
+            Holder::Gone(owner, tick) => owner == region && tick > snapshot,
+            Holder::Adrift(_) | Holder::InFlight { .. } => self.is_lost_to_a_crash(holder),
+        }
     }
 
     fn crash(&mut self, region: RegionId) {
@@ -328,7 +354,7 @@ impl Ledger {
         for (body, epoch) in bodies {
             if self
                 .holder(*body)
-                .is_some_and(|h| may_restore(h, region, snapshot))
+                .is_some_and(|h| self.may_restore(h, region, snapshot))
             {
                 self.hold(*body, Holder::Owned(region));
                 let entry = &mut self.entries[self.slots[body]];
@@ -356,16 +382,5 @@ impl Ledger {
         let list = self.owned.get(region.0 as usize)?;
         let at = list.binary_search_by_key(&body, |(id, _)| *id);
         Some((region.0 as usize, at))
-    }
-}
-
-/// May a region that comes back from its snapshot of this tick own a body that is here? Yes if the crash took it,
-/// if its offer may have died with the server, or if it was removed after the snapshot was taken.
-pub fn may_restore(holder: Holder, region: RegionId, snapshot: Tick) -> bool {
-    match holder {
-        Holder::Owned(owner) => owner == region,
-        Holder::Adrift(owner) => owner == region,
-        Holder::InFlight { from, .. } => from == region,
-        Holder::Gone(owner, tick) => owner == region && tick > snapshot,
     }
 }

@@ -4,7 +4,7 @@
 
 use super::Checker;
 use super::findings::{ErrorKind, Finding, Findings, View, describe};
-use super::ledger::{Holder, may_restore};
+use super::ledger::Holder;
 use crate::facts::Fact;
 use domain::{BodyId, RegionId};
 use rustc_hash::FxHashSet;
@@ -104,7 +104,9 @@ fn impossible(fact: &Fact<'_>, view: &View<'_>) -> (RegionId, &'static str, Vec<
                 to: region,
                 handover,
             };
-            let fits = |h| h == Some(flight) || h == Some(Holder::Adrift(region));
+            let fits = |h: Option<Holder>| {
+                h.is_some_and(|h| h == flight || view.ledger.is_lost_to_a_crash(h))
+            };
             let bodies = unless(&mut members.iter().map(|(body, _)| *body), &fits);
             (region, "was taken in by", bodies)
         }
@@ -114,7 +116,8 @@ fn impossible(fact: &Fact<'_>, view: &View<'_>) -> (RegionId, &'static str, Vec<
             bodies,
             ..
         } => {
-            let fits = |h: Option<Holder>| h.is_some_and(|h| may_restore(h, region, snapshot));
+            let fits =
+                |h: Option<Holder>| h.is_some_and(|h| view.ledger.may_restore(h, region, snapshot));
             let bodies = unless(&mut bodies.iter().map(|(body, _)| *body), &fits);
             (region, "was brought back by", bodies)
         }

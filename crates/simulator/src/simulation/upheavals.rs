@@ -70,6 +70,10 @@ impl Simulation {
 
     pub(super) fn restart(&mut self, id: RegionId) {
         let now = self.now;
+        if self.servers[id.0 as usize].region.is_some() {
+            // It died again before it was back, and both its deaths end.
+            return;
+        }
         self.servers[id.0 as usize]
             .restart(now)
             .expect("the snapshot is our own");

@@ -1,6 +1,7 @@
 //! The way another station's body went between two of its samples, seen afterwards.
 
 use super::Sample;
+use crate::body::State;
 use domain::SimTime;
 use glam::DVec3;
 
@@ -42,6 +43,18 @@ impl Leg {
             bend: 0.0,
             velocity,
         }
+    }
+
+    /// The time of its later end.
+    pub fn end(&self) -> SimTime {
+        self.to.0
+    }
+
+    /// Whether a body that moved so at its end was not within reach on all of it, unless it was four times as fast a moment before.
+    pub fn is_far_from(&self, there: &State, reach: f64) -> bool {
+        let secs = self.to.0.since(self.from.0).as_secs();
+        let way = 4.0 * (there.velocity.length() + self.velocity.length()) * secs;
+        there.position.distance(self.to.1) > reach + way + self.bend
     }
 
     /// Times on it, both ends included, where it was then, and by how much that may be wrong: not at all at the ends, like a bow.

@@ -90,9 +90,14 @@ impl Station {
                 news.push((*id, replica.take_legs()));
             }
         }
+        if news.is_empty() {
+            return;
+        }
+        let bodies = self.bodies.iter();
+        let masters = bodies.filter(|(_, body)| matches!(body.kind, Kind::Master(_)));
+        let masters: Vec<BodyId> = masters.map(|(id, _)| *id).collect();
         for (replica, legs) in news {
-            let pairs = self.pairs_where(|pair| pair.id.has(replica) && pair.commit.is_none());
-            for id in pairs {
+            for id in masters.iter().filter_map(|own| PairId::new(*own, replica)) {
                 let found = legs
                     .iter()
                     .find_map(|leg| self.develop(now, id, replica, leg));
@@ -105,9 +110,6 @@ impl Station {
 
     /// Did the replica's owner's body, on this way, touch our master?
     fn develop(&self, now: SimTime, id: PairId, replica: BodyId, leg: &Leg) -> Option<Found> {
-        if !self.may_hit(now, id) || self.is_held_by_others(id) {
-            return None;
-        }
         let [one, other] = self.both(id)?;
         let (ours, theirs) = if id.bodies()[0] == replica {
             (other, one)
@@ -118,7 +120,16 @@ impl Station {
             return None;
         };
         let reach = ours.ball.radius + theirs.ball.radius;
-        let since = self.pairs.get(&id)?.since;
+        // Most pairs are too far apart to bother.
+        let then = master.trail.at(leg.end());
+        if then.is_some_and(|then| leg.is_far_from(&then, reach)) {
+            return None;
+        }
+        let pair = self.pairs.get(&id).filter(|pair| pair.commit.is_none())?;
+        if !self.may_hit(now, id) || self.is_held_by_others(id) {
+            return None;
+        }
+        let since = pair.since;
         let mut were_apart = false;
         for (time, place, doubt) in leg.places(STEP_SECS) {
             let Some(own) = master.trail.at(time).filter(|_| time >= since) else {
@@ -137,8 +148,7 @@ impl Station {
             let back = touched_ago(offset, closing, reach).unwrap_or(0.0);
             let back = back.min(MOST_BACK_SECS);
             let touch = time.since(SimTime::from_secs(back));
-            let known = self.pairs.get(&id)?.ledger.knows(touch);
-            if known {
+            if pair.ledger.knows(touch) {
                 return None;
             }
             let bouncer = |body: &Body, position: DVec3, velocity: DVec3| Bouncer {

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use wire::{
     AuraDelete, AuraUpsert, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member, Message,
-    NewOwner, Offer, Unborn,
+    NewOwner, Offer, Ownership, Unborn,
 };
 
 /// One of each message, with numbers that are easy to find in a hex dump.
@@ -54,11 +54,20 @@ pub fn sample() -> Envelope {
             },
             Message::Restarted {
                 snapshot: Tick(540),
+                incarnation: 3,
             },
             Message::Recovery {
-                taken: vec![(BodyId(1), Epoch(2)), (BodyId(5), Epoch(1))],
+                known: vec![ownership(1, 2, 3), ownership(5, 1, 300)],
             },
         ],
+    }
+}
+
+fn ownership(body: u64, epoch: u32, owner: u32) -> Ownership {
+    Ownership {
+        body: BodyId(body),
+        epoch: Epoch(epoch),
+        owner: RegionId(owner),
     }
 }
 
@@ -204,11 +213,15 @@ fn others() -> impl Strategy<Value = Message> {
             tick: Tick(tick),
             upto
         }),
-        numbers().prop_map(|tick| Message::Restarted {
-            snapshot: Tick(tick)
+        (numbers(), any::<u32>()).prop_map(|(tick, incarnation)| Message::Restarted {
+            snapshot: Tick(tick),
+            incarnation
         }),
         (btree_set(any::<u64>(), 0..9), epochs()).prop_map(|(ids, epoch)| Message::Recovery {
-            taken: ids.into_iter().map(|id| (BodyId(id), epoch)).collect(),
+            known: ids
+                .into_iter()
+                .map(|id| ownership(id, epoch.0, 7))
+                .collect(),
         }),
     ]
 }
