@@ -28,4 +28,5 @@ if [ -z "${AURAMESH_BUILT:-}" ]; then
 fi
 npm run bench
 # The browser tests take minutes; --without-browser leaves them out.
-[ "${1:-}" = --without-browser ] || npm run e2e
+# A machine that is busy with something else can starve a browser that draws with the processor, so a failure counts when it comes twice.
+[ "${1:-}" = --without-browser ] || npm run e2e || { echo "viewer/ci.sh: end to end once more"; npm run e2e; }
