@@ -485,6 +485,19 @@ impl Member {
         }
     }
 
+    /// Does our present leader say this? Who else does is counted; the leader has been heard.
+    fn is_word_of_our_leader(&mut self, now: SimTime, node: NodeId, epoch: GroupEpoch) -> bool {
+        if !self.is_ours(node, epoch) {
+            return false;
+        }
+        if self.leader_of_term() != Some(node) {
+            self.rejections.misdirected += 1;
+            return false;
+        }
+        self.heard.insert(node, now);
+        true
+    }
+
     /// The leader's news of objects we do not hold (ST-39).
     pub(super) fn node_update(
         &mut self,
@@ -493,14 +506,9 @@ impl Member {
         epoch: GroupEpoch,
         states: &[ObjectState],
     ) {
-        if !self.is_ours(node, epoch) {
+        if !self.is_word_of_our_leader(now, node, epoch) {
             return;
         }
-        if self.leader_of_term() != Some(node) {
-            self.rejections.misdirected += 1;
-            return;
-        }
-        self.heard.insert(node, now);
         for state in states {
             let Some(known) = self.acceptable(state) else {
                 continue;
@@ -523,14 +531,9 @@ impl Member {
         epoch: GroupEpoch,
         states: &[ObjectState],
     ) {
-        if !self.is_ours(node, epoch) {
+        if !self.is_word_of_our_leader(now, node, epoch) {
             return;
         }
-        if self.leader_of_term() != Some(node) {
-            self.rejections.misdirected += 1;
-            return;
-        }
-        self.heard.insert(node, now);
         states
             .iter()
             .for_each(|state| self.take_correction(now, state));
@@ -566,14 +569,9 @@ impl Member {
         iteration: u64,
         states: &[(ObjectState, bool)],
     ) {
-        if !self.is_ours(node, epoch) {
+        if !self.is_word_of_our_leader(now, node, epoch) {
             return;
         }
-        if self.leader_of_term() != Some(node) {
-            self.rejections.misdirected += 1;
-            return;
-        }
-        self.heard.insert(node, now);
         self.take_dispatch(iteration, states);
     }
 
