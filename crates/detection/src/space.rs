@@ -273,6 +273,7 @@ impl Space {
             let slot = self.moving[index];
             let i = slot as usize;
             if self.frozen[i] {
+                self.follow_last_push(slot);
                 continue;
             }
             let form = &self.forms[self.form_of[i] as usize];
@@ -292,6 +293,15 @@ impl Space {
         self.longest_stride = (2.0 * fastest).sqrt() * step;
         self.tree.adapt(&self.boxes, &mut self.rooms);
         self.tree.refresh();
+    }
+
+    /// A body that was pushed in the tick in which it was frozen: its box follows once. Other members have sorted in where it is now, and all must test by
+    /// the same box.
+    fn follow_last_push(&mut self, slot: u32) {
+        let motion = self.motions[slot as usize];
+        if (motion.position - self.origin).as_vec3() != self.origins[slot as usize] {
+            self.set_motion(Slot(slot), motion);
+        }
     }
 
     /// Finds every pair that this node is responsible for, and its contacts.
@@ -514,12 +524,18 @@ impl Space {
     pub fn swept(&self, slot: Slot) -> Aabb {
         let i = slot.0 as usize;
         let form = &self.forms[self.form_of[i] as usize];
-        self.swept_by(i, form)
+        self.swept_by(i, form, &self.motions[i])
+    }
+
+    /// The same for a body that moves like this, which it did before the last response: what those compute who have not heard of the change.
+    pub fn swept_unchanged(&self, slot: Slot, before: &Motion) -> Aabb {
+        let i = slot.0 as usize;
+        let form = &self.forms[self.form_of[i] as usize];
+        self.swept_by(i, form, before)
     }
 
     #[inline]
-    fn swept_by(&self, i: usize, form: &Form) -> Aabb {
-        let motion = &self.motions[i];
+    fn swept_by(&self, i: usize, form: &Form, motion: &Motion) -> Aabb {
         let step = self.settings.step_secs;
         let velocity = motion.linear_velocity + self.settings.gravity * (form.gravity_scale * step);
         let travel = velocity * step;
@@ -540,7 +556,7 @@ impl Space {
         let form = &self.forms[self.form_of[i] as usize];
         let at = (self.motions[i].position - self.origin).as_vec3();
         let radius = form.geometry.radius + fastest * self.settings.step_secs + 1e-4;
-        Aabb::around(at, Vec3::splat(radius)).union(self.swept_by(i, form))
+        Aabb::around(at, Vec3::splat(radius)).union(self.swept_by(i, form, &self.motions[i]))
     }
 
     /// The farthest that any part of any body can move in the next step of free flight, metres.

@@ -298,12 +298,11 @@ fn i9_holds_on_scenes_that_are_kicked() {
     exact_on(&["shaker", "playground"]);
 }
 
-/// NOT true yet, and not understood: on heaps that come to rest a few copies differ (stacks, 4 members, published cuts, 2 s: 8 of 5,225, by at most 0.2 mm), and so
-/// 8 of 33,587 pairs are tested twice or in vain. Something about freezing.
+/// I9 on heaps that come to rest. (It did not hold: the box of a body that was pushed in the tick in which it was frozen stayed behind on one member, and a copy
+/// that was dropped just when two others changed the body was made anew without what they had changed.)
 #[test]
-#[ignore = "fails: copies of bodies that come to rest differ at times (docs/protocols/replicate.md)"]
 fn i9_holds_on_heaps_that_rest() {
-    exact_on(&["stacks", "corner-stacks", "wall-breaker"]);
+    exact_on(&["stacks", "corner-stacks", "wall-breaker", "corner-building"]);
 }
 
 fn exact_on(names: &[&str]) {
@@ -313,6 +312,7 @@ fn exact_on(names: &[&str]) {
             (2, Cuts::BALANCED),
             (4, Cuts::BALANCED),
             (4, Cuts::Published),
+            (9, Cuts::BALANCED),
         ] {
             let replicate = ReplicateOptions {
                 cuts,

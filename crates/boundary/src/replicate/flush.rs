@@ -96,7 +96,12 @@ impl Member {
         if was_home {
             self.hand_on(slot);
         }
-        self.tell(slot, changed, was_home, &reached);
+        let keepers = if changed {
+            self.keepers(slot)
+        } else {
+            SmallVec::new()
+        };
+        self.tell(slot, changed, was_home, &reached, &keepers);
         self.transfer_again(slot);
         let unsynchronised = self.config.mode == MemberMode::Unsynchronised;
         let expire = self.config.expire_ticks;
@@ -110,6 +115,15 @@ impl Member {
         }
         let watched = !mine || track.driven || track.leaving.is_some() || !track.told.is_empty();
         self.tracks.watched[slot.0 as usize] = watched;
+    }
+
+    /// Who keeps its copy of a body that only we have changed: the box that decides it there is that of free flight.
+    fn keepers(&mut self, slot: Slot) -> SmallVec<[u32; 4]> {
+        let base = self.tracks.of(slot).base;
+        let aabb = self.space.swept_unchanged(slot, &base);
+        let mut keepers = SmallVec::new();
+        self.space.owners_reached(&aabb, &mut keepers);
+        keepers
     }
 
     pub(super) fn drop_copy(&mut self, slot: Slot) {
@@ -160,7 +174,14 @@ impl Member {
     }
 
     /// Whoever is reached and does not know the present state is told it; at most once per flush (ST-23).
-    fn tell(&mut self, slot: Slot, changed: bool, was_home: bool, reached: &[u32]) {
+    fn tell(
+        &mut self,
+        slot: Slot,
+        changed: bool,
+        was_home: bool,
+        reached: &[u32],
+        keepers: &[u32],
+    ) {
         let unsynchronised = self.config.mode == MemberMode::Unsynchronised;
         let (me, tick, refresh) = (self.me(), self.tick, self.config.refresh_ticks);
         let motion = *self.space.motion(slot);
@@ -178,8 +199,9 @@ impl Member {
                 farewells: FAREWELLS,
             });
             if speaks && (changed || due || !known) {
-                // One that does not know it may hear of several changes at once, and must know what they changed.
-                let base = (changed && !known).then_some(track.base);
+                // One that does not know it, or forgets it just now, may hear of several changes at once, and must know what they changed.
+                let has_base = known && keepers.contains(&member);
+                let base = (changed && !has_base).then_some(track.base);
                 let state = wire::replicate::BodyState { base, ..state };
                 self.out[member as usize].replicate.push(state);
                 sent += 1;
