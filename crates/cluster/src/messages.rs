@@ -56,6 +56,8 @@ pub struct RegionPulse {
     pub term: Term,
     /// The last completed tick.
     pub tick: Tick,
+    /// Ticks that are due and that it was free to do: none while it waits for a neighbour.
+    pub overdue: u64,
     /// How it is.
     pub state: RegionState,
     /// How many bodies it owns.

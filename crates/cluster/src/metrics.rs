@@ -19,6 +19,11 @@ pub const REGION_METRICS: &[Metric] = &[
         "Ticks stepped more than one step after they were due",
     ),
     (
+        "auramesh_region_held_ticks_total",
+        "counter",
+        "Ticks that had to wait for a neighbour that was behind",
+    ),
+    (
         "auramesh_region_tick_cpu_seconds_total",
         "counter",
         "CPU time of all ticks, messages included",
@@ -157,6 +162,7 @@ pub fn of_regions(gauges: &ServerGauges) -> String {
                 gauges.tick.0 as f64,
                 gauges.ticks as f64,
                 gauges.late_ticks as f64,
+                gauges.held_ticks as f64,
                 gauges.cpu_secs,
                 gauges.longest_tick_secs,
                 f64::from(gauges.bodies),

@@ -73,6 +73,7 @@ fn samples() -> Vec<Vec<u8>> {
                 region: RegionId(1),
                 term: Term(2),
                 tick: Tick(3),
+                overdue: 0,
                 state: RegionState::Running,
                 bodies: 4,
                 kept: Some((NodeId(6), Tick(2))),

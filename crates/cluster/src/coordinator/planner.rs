@@ -383,12 +383,14 @@ impl Planner {
         })
     }
 
-    /// Behind the others for as long as it is behind: a hiccup is not slowness.
+    /// Late, or behind the others, by `lag` and for as long: a hiccup is not slowness.
     fn is_slow(&mut self, now: SimTime, world: &WorldSpec, region: RegionId) -> bool {
         let lag_ticks = world.boundary.step.ticks_in(self.settings.lag.as_secs());
         let newest = self.newest_tick;
         let behind = self.pulse(region).is_some_and(|pulse| {
-            pulse.state == RegionState::Running && pulse.tick.0 + lag_ticks < newest
+            // Neighbours wait for one that is slow, but not for ever.
+            let late = pulse.overdue > lag_ticks || pulse.tick.0 + lag_ticks < newest;
+            pulse.state == RegionState::Running && late
         });
         if !behind {
             self.slow_since.remove(&region);

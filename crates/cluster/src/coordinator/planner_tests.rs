@@ -26,6 +26,7 @@ struct Stage {
     beating: BTreeSet<NodeId>,
     state: RegionState,
     ticks: [u64; 4],
+    overdue: [u64; 4],
     /// Which snapshots each server has.
     keeps: BTreeMap<NodeId, Vec<(RegionId, Term, Tick)>>,
 }
@@ -47,6 +48,7 @@ impl Stage {
             beating: BTreeSet::new(),
             state: RegionState::Running,
             ticks: [100; 4],
+            overdue: [0; 4],
             keeps: BTreeMap::new(),
         };
         stage.view.world = Some(Arc::new(stage.world.clone()));
@@ -92,6 +94,7 @@ impl Stage {
                 region,
                 term: seat.term,
                 tick: Tick(self.ticks[region.0 as usize]),
+                overdue: self.overdue[region.0 as usize],
                 state: if seat.moving {
                     RegionState::GivenAway
                 } else {
@@ -375,6 +378,18 @@ fn a_region_that_stays_behind_is_given_to_its_standby() {
     stage.run(3000);
     let standby = stage.assignment().seats[1].standby.expect("chosen");
     stage.ticks = [1000, 600, 0, 0];
+    assert!(stage.run(4900).is_empty(), "a hiccup");
+    assert_eq!(stage.run(200).first(), Some(&(1, Why::Slow, standby)));
+}
+
+/// Its neighbours wait for it, so nobody is ahead of it: it is late by the clock, and they are not.
+#[test]
+fn a_region_that_others_wait_for_is_given_to_its_standby() {
+    let mut stage = Stage::new(2, &[A, B]);
+    stage.run(3000);
+    let standby = stage.assignment().seats[1].standby.expect("chosen");
+    stage.ticks = [602, 600, 0, 0];
+    stage.overdue = [0, 400, 0, 0];
     assert!(stage.run(4900).is_empty(), "a hiccup");
     assert_eq!(stage.run(200).first(), Some(&(1, Why::Slow, standby)));
 }

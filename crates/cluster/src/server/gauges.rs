@@ -12,6 +12,8 @@ pub struct Gauges {
     pub state: Option<RegionState>,
     /// The last completed tick.
     pub tick: Tick,
+    /// Ticks that were due when it began the last one, if it was free to do them.
+    pub overdue: u64,
     /// Bodies owned.
     pub bodies: u32,
     /// Of these awake.
@@ -24,6 +26,8 @@ pub struct Gauges {
     pub ticks: u64,
     /// Ticks stepped more than one step after they were due.
     pub late_ticks: u64,
+    /// Ticks that had to wait for a neighbour that was behind.
+    pub held_ticks: u64,
     /// CPU time of all ticks, seconds, with the messages read and written for them.
     pub cpu_secs: f64,
     /// The longest tick since the start, seconds of CPU time.

@@ -3,7 +3,7 @@
 //! ```text
 //!  wait until a datagram comes, a tick is due, or a frame has passed
 //!   ├─ datagrams ─► post office ─► envelopes of neighbours, questions, subscriptions
-//!   ├─ ticks that are due: spawns · first part · pushes · physics · last part · feeds, records
+//!   ├─ a tick, if one is due and the neighbours are not behind: spawns · first part · pushes · physics · last part · feeds, records
 //!   ├─ a snapshot for the standby, if one is due
 //!   └─ what the region has to say ─► post office ─► carrier
 //! ```
@@ -12,6 +12,7 @@
 use super::feed::FeedBuilder;
 use super::gauges::SharedGauges;
 use super::insight::InsightBuilder;
+use super::pace::{Pace, SAID_AGAIN};
 use super::questions;
 use super::standby::{KeptSnapshot, Standby};
 use super::timetable::Timetable;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use wire::Envelope;
 
 /// How a server runs its regions.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,8 +119,6 @@ impl HostHandle {
 pub const FEEDS_PER_INSIGHT: u64 = 3;
 /// Longest time between two frames, as a share of the frame tolerance.
 const FRAMES_PER_TOLERANCE: u32 = 3;
-/// Ticks that are made up for at once.
-const MOST_TICKS_PER_FRAME: u32 = 4;
 /// So many ticks a region may be ahead of someone who judges every tick.
 const LONGEST_LEAD: u64 = 240;
 /// So many bytes of records may be on their way to it: a quarter of what its channel takes.
@@ -137,6 +137,9 @@ struct Host {
     timetable: Timetable,
     post: PostOffice,
     mail: Vec<Mail>,
+    pace: Pace,
+    /// The last tick that each neighbour was told of, and when.
+    told: BTreeMap<RegionId, (Tick, SimTime)>,
     subscribers: BTreeMap<EndpointId, Subscription>,
     /// Who judges every tick: how far they are, and when they said so.
     judges: BTreeMap<EndpointId, (Tick, SimTime)>,
@@ -194,7 +197,12 @@ pub fn start(
         .switchboard
         .connect(place.endpoint(), Arc::new(deliver));
     let post = PostOffice::new(place.endpoint(), term.0, Arc::clone(&shared.carrier));
+    let neighbours = region.config().map.neighbours(place.region).to_vec();
+    let hop_ticks = region.boundary().geometry().hop_ticks;
+    let now = shared.clock.local();
     let mut host = Host {
+        pace: Pace::new(hop_ticks, &neighbours, region.tick(), now),
+        told: BTreeMap::new(),
         kept: region.tick(),
         shared,
         place,
@@ -219,7 +227,7 @@ pub fn start(
         gauges: Arc::clone(&gauges),
         cpu: Duration::ZERO,
     };
-    for peer in host.region.config().map.neighbours(place.region).to_vec() {
+    for peer in neighbours {
         host.post.greet(host.end_of(peer));
     }
     host.handle_view(&view);
@@ -313,7 +321,13 @@ impl Host {
     }
 
     fn may_step(&self) -> bool {
-        !self.given_away && !self.is_over() && !self.is_too_far_ahead()
+        !self.given_away && !self.is_over() && !self.is_too_far_ahead() && self.may_go_on()
+    }
+
+    /// Do the neighbours follow?
+    fn may_go_on(&self) -> bool {
+        let next = self.region.tick().next();
+        self.pace.allows(next, self.shared.clock.local())
     }
 
     fn is_too_far_ahead(&self) -> bool {
@@ -366,6 +380,10 @@ impl Host {
             }
             let end = self.end_of(region);
             self.post.expect(end, seat.term.0);
+            let alive = seat
+                .owner
+                .is_some_and(|owner| view.nodes.contains_key(&owner));
+            self.pace.seat(region, seat.term, alive);
         }
         let Some(seat) = view.assignment.seat(self.place.region) else {
             return;
@@ -418,7 +436,7 @@ impl Host {
         }
         self.read_mail();
         self.cpu += start.elapsed();
-        self.run_due_ticks();
+        self.run_due_tick();
         if self.is_over() {
             self.settle();
         }
@@ -451,6 +469,8 @@ impl Host {
             Ok(envelope) if Some(envelope.from) == sender && envelope.to == self.place.region => {
                 // What arrives before the start says nothing of delays.
                 let now = self.world_time().unwrap_or(envelope.sent_at);
+                let local = self.shared.clock.local();
+                self.pace.hear(envelope.from, envelope.tick, local);
                 self.region.handle_message(now, envelope);
             }
             Ok(_) => self.fail("an envelope with wrong names"),
@@ -522,43 +542,39 @@ impl Host {
         self.gauges.lock().kept = Some((standby, tick));
     }
 
-    fn run_due_ticks(&mut self) {
-        // Who makes up for lost time still listens and speaks in between: others wait for its answers.
-        for _ in 0..MOST_TICKS_PER_FRAME {
-            if !self.may_step() {
-                return;
-            }
-            let Some(now) = self
-                .world_time()
-                .filter(|now| self.region.next_wakeup() <= *now)
-            else {
-                return;
-            };
-            let before = self.region.tick();
-            let late =
-                now.since(self.region.next_wakeup()).as_secs() > self.world.boundary.step.as_secs();
-            let start = ThreadTime::now();
-            let record = self.tick();
-            let spent = std::mem::take(&mut self.cpu) + start.elapsed();
-            self.longest_tick = self.longest_tick.max(spent);
-            // Ticks that pass while it waits for answers are not stepped.
-            if !self.region.is_recovering() {
-                let mut gauges = self.gauges.lock();
-                gauges.ticks += 1;
-                gauges.late_ticks += u64::from(late);
-                gauges.cpu_secs += spent.as_secs_f64();
-                gauges.longest_tick_secs = gauges.longest_tick_secs.max(spent.as_secs_f64());
-            }
-            if let Some(record) = record {
-                let record = Box::new(record);
-                let cpu_ms = spent.as_secs_f32() * 1e3;
-                let message = FromRegion::Record { record, cpu_ms };
-                self.publish(&message, |wanted| wanted.records);
-            }
-            // It waits for the others' answers and will make up for it.
-            if self.region.tick() == before {
-                return;
-            }
+    /// One at most: who makes up for lost time still listens and speaks in between, because others wait for it.
+    fn run_due_tick(&mut self) {
+        let due = self.region.next_wakeup();
+        let Some(now) = self.world_time().filter(|now| due <= *now) else {
+            return;
+        };
+        if !self.may_step() {
+            let held = !self.may_go_on() && self.pace.hold(self.region.tick().next());
+            let mut gauges = self.gauges.lock();
+            gauges.held_ticks += u64::from(held);
+            gauges.overdue = 0;
+            return;
+        }
+        let overdue = (now.since(due).as_secs() / self.world.boundary.step.as_secs()) as u64;
+        let waited = self.pace.held() == Some(self.region.tick().next());
+        let start = ThreadTime::now();
+        let record = self.tick();
+        let spent = std::mem::take(&mut self.cpu) + start.elapsed();
+        self.longest_tick = self.longest_tick.max(spent);
+        // Ticks that pass while it waits for answers are not stepped.
+        if !self.region.is_recovering() {
+            let mut gauges = self.gauges.lock();
+            gauges.ticks += 1;
+            gauges.late_ticks += u64::from(overdue > 0);
+            gauges.overdue = if waited { 0 } else { overdue };
+            gauges.cpu_secs += spent.as_secs_f64();
+            gauges.longest_tick_secs = gauges.longest_tick_secs.max(spent.as_secs_f64());
+        }
+        if let Some(record) = record {
+            let record = Box::new(record);
+            let cpu_ms = spent.as_secs_f32() * 1e3;
+            let message = FromRegion::Record { record, cpu_ms };
+            self.publish(&message, |wanted| wanted.records);
         }
     }
 
@@ -722,16 +738,42 @@ impl Host {
         }
         self.region.handle_network_update(now);
         while let Some(envelope) = self.region.poll_transmit() {
-            let to = self.end_of(envelope.to);
-            let local = self.shared.clock.local();
-            match wire::encode(&envelope) {
-                Ok(bytes) => {
-                    if let Err(full) = self.post.send(local, to, bytes) {
-                        self.fail(&full.to_string());
-                    }
-                }
-                Err(error) => self.fail(&error.to_string()),
+            self.send_envelope(&envelope);
+        }
+        self.say_how_far(now);
+    }
+
+    /// A neighbour to whom there was nothing to say hears of every tick, too: it may be waiting for us.
+    fn say_how_far(&mut self, now: SimTime) {
+        let (from, tick) = (self.place.region, self.region.tick());
+        let neighbours = self.region.config().map.neighbours(from).to_vec();
+        for to in neighbours {
+            let known = self.told.get(&to).is_some_and(|(told, at)| {
+                *told == tick && self.shared.clock.local().since(*at) < SAID_AGAIN
+            });
+            if !known {
+                self.send_envelope(&Envelope {
+                    from,
+                    to,
+                    tick,
+                    sent_at: now,
+                    messages: Vec::new(),
+                });
             }
+        }
+    }
+
+    fn send_envelope(&mut self, envelope: &Envelope) {
+        let to = self.end_of(envelope.to);
+        let local = self.shared.clock.local();
+        self.told.insert(envelope.to, (envelope.tick, local));
+        match wire::encode(envelope) {
+            Ok(bytes) => {
+                if let Err(full) = self.post.send(local, to, bytes) {
+                    self.fail(&full.to_string());
+                }
+            }
+            Err(error) => self.fail(&error.to_string()),
         }
     }
 

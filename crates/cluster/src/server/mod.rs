@@ -5,6 +5,7 @@ mod gauges;
 mod host;
 mod insight;
 mod keeper;
+mod pace;
 mod questions;
 mod standby;
 mod timetable;
@@ -360,6 +361,7 @@ fn pulses(hosts: &Hosts) -> (Generation, Vec<RegionPulse>) {
             region: place.region,
             term: host.term,
             tick: gauges.tick,
+            overdue: gauges.overdue,
             state: gauges.state?,
             bodies: gauges.bodies,
             kept: gauges.kept,
