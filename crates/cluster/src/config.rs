@@ -123,7 +123,7 @@ pub struct CoordinatorConfig {
     pub silence_ms: Option<u64>,
     /// A server that has just appeared, or a coordinator that has just taken over, gets so much longer (default 2000).
     pub grace_ms: Option<u64>,
-    /// A region that is so far behind the others is given to its standby (default 5000).
+    /// A region that is so late, or so far behind the others, is given to its standby (default 5000).
     pub lag_ms: Option<u64>,
     /// A server that was too slow gets no regions for so long, if there is another choice (default 60000).
     pub shun_ms: Option<u64>,

@@ -565,13 +565,11 @@ impl Space {
         self.longest_stride + 2.0 * fall * self.settings.step_secs
     }
 
-    /// The other owners whose part of the world the box reaches: the same walk as an insertion, which stops at remote vertices
+    /// The other owners whose part of the world a body's box, or a larger one, reaches, and whether it reaches mine: the same walk as an insertion, which stops at remote vertices
     /// and notes the body for their owners (ST-19).
     #[inline]
-    pub fn owners_reached(&self, aabb: &Aabb, owners: &mut SmallVec<[u32; 4]>) -> bool {
-        let mut rooms = Rooms::new();
-        self.tree.reach(aabb, &mut rooms, owners);
-        !rooms.is_empty()
+    pub fn owners_reached(&self, slot: Slot, aabb: &Aabb, owners: &mut SmallVec<[u32; 4]>) -> bool {
+        self.tree.reach_owners(slot.0, aabb, owners)
     }
 
     /// What is mine of the world.

@@ -364,6 +364,39 @@ impl Tree {
         self.reach_from(start, aabb, rooms, remotes);
     }
 
+    /// Every remote owner that the box reaches, and whether it reaches my part: the walk of [`reach`](Self::reach) without my own leaves, for the box of a body that was sorted before.
+    #[inline]
+    pub fn reach_owners(&self, body: u32, aabb: &Aabb, remotes: &mut SmallVec<[u32; 4]>) -> bool {
+        let root = self.local_root;
+        if root != NONE && self.nodes[root as usize].cell.contains(aabb) {
+            return true;
+        }
+        let mut local = false;
+        let mut stack: SmallVec<[u32; 64]> = SmallVec::new();
+        stack.push(self.start_for(body, aabb));
+        while let Some(node) = stack.pop() {
+            match self.nodes[node as usize].vertex {
+                _ if node == root => local = true,
+                Vertex::Leaf(_) => local = true,
+                Vertex::Remote(owner) => {
+                    if !remotes.contains(&owner) {
+                        remotes.push(owner);
+                    }
+                }
+                Vertex::Inner { axis, at, left } => {
+                    if aabb.max[axis as usize] >= at {
+                        stack.push(left + 1);
+                    }
+                    if aabb.min[axis as usize] < at {
+                        stack.push(left);
+                    }
+                }
+                Vertex::Free => unreachable!("a free vertex has no parent"),
+            }
+        }
+        local
+    }
+
     /// Walks down from a vertex whose cell holds the whole box; the answer is the lowest such vertex.
     #[inline]
     fn reach_from(

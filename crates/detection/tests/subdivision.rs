@@ -261,6 +261,36 @@ fn st_7_only_local_leaves_are_in_the_list() {
     assert_eq!(tree.local_cell().map(|cell| cell.min.x), Some(0.0));
 }
 
+/// ST-19: the short walk that asks only whose part a box reaches gives the same owners as the one that sorts it in.
+#[test]
+fn st_19_the_owners_that_a_box_reaches() {
+    let cut = |axis, at, low, high| Plan::Cut {
+        axis,
+        at,
+        sides: Box::new([low, high]),
+    };
+    let left = cut(1, -3.0, Plan::Remote(4), Plan::Remote(2));
+    let right = cut(2, 5.0, Plan::Mine, Plan::Remote(4));
+    let mut tree = Tree::new(WORLD, &cut(0, 0.0, left, right), loose()).expect("valid");
+    tree.subdivide();
+    tree.refresh();
+    let mut rng = Pcg64Mcg::seed_from_u64(19);
+    let mut several = 0;
+    for _ in 0..5_000 {
+        let half = Vec3::splat(rng.random_range(0.1..6.0));
+        let aabb = Aabb::around(random_point(&mut rng, 31.0), half);
+        let (mut rooms, mut remotes, mut owners) = (Rooms::new(), SmallVec::new(), SmallVec::new());
+        tree.reach(&aabb, &mut rooms, &mut remotes);
+        let local = tree.reach_owners(0, &aabb, &mut owners);
+        assert_eq!(local, !rooms.is_empty());
+        remotes.sort_unstable();
+        owners.sort_unstable();
+        assert_eq!(owners, remotes);
+        several += u32::from(owners.len() == 2 && local);
+    }
+    assert!(several > 50, "{several}");
+}
+
 /// ST-8: scenery is sorted in once; cutting and mending hands it on, nothing inserts it again.
 #[test]
 fn st_8_scenery_is_inserted_once() {

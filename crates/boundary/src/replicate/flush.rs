@@ -91,9 +91,16 @@ impl Member {
             self.space.swept(slot)
         };
         let mut reached: SmallVec<[u32; 4]> = SmallVec::new();
-        let local = self.space.owners_reached(&aabb, &mut reached);
-        let was_home = self.tracks.of(slot).home == me;
+        let local = self.space.owners_reached(slot, &aabb, &mut reached);
+        let track = self.tracks.of(slot);
+        let was_home = track.home == me;
         if was_home {
+            // Most that come near a border do not reach over it.
+            let quiet = !changed && track.told.is_empty() && track.leaving.is_none();
+            if quiet && local && reached.is_empty() && self.is_centred_here(slot) {
+                self.tracks.watched[slot.0 as usize] = self.tracks.of(slot).driven;
+                return;
+            }
             self.hand_on(slot);
         }
         let keepers = if changed {
@@ -122,7 +129,7 @@ impl Member {
         let base = self.tracks.of(slot).base;
         let aabb = self.space.swept_unchanged(slot, &base);
         let mut keepers = SmallVec::new();
-        self.space.owners_reached(&aabb, &mut keepers);
+        self.space.owners_reached(slot, &aabb, &mut keepers);
         keepers
     }
 
@@ -134,11 +141,20 @@ impl Member {
         }
     }
 
+    fn is_centred_here(&self, slot: Slot) -> bool {
+        let position = self.space.motion(slot).position;
+        let at = (position - self.config.sub_spaces.origin()).as_vec3();
+        self.space.local_cell().is_some_and(|cell| cell.holds(at))
+    }
+
     /// Its centre has left: someone else answers for it from now on (ST-20).
     fn hand_on(&mut self, slot: Slot) {
         let motion = *self.space.motion(slot);
         let frozen = self.space.is_frozen(slot);
         let at = (motion.position - self.config.sub_spaces.origin()).as_vec3();
+        if self.is_centred_here(slot) {
+            return;
+        }
         let owner = self.config.sub_spaces.owner_of(at);
         if owner == self.me() {
             return;
