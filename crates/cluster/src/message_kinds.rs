@@ -34,6 +34,7 @@ kinds!(FromRegion {
     2 "Record" Self::Record { .. },
     3 "Answer" Self::Answer { .. },
     4 "Insight" Self::Insight(_),
+    5 "SnapshotPiece" Self::SnapshotPiece { .. },
 });
 
 kinds!(ToRegion {

@@ -103,7 +103,9 @@ pub enum FromRegion {
         spawned_before: Tick,
         /// Who is told what happens, so that its next owner tells them without being asked.
         subscribers: Vec<(NodeId, Subscription)>,
-        /// A region's snapshot.
+        /// So many bytes of it have come as pieces.
+        bytes_before: u64,
+        /// A region's snapshot, or the rest of it.
         bytes: Vec<u8>,
     },
     /// To a subscriber: what the region's clients see.
@@ -124,6 +126,13 @@ pub enum FromRegion {
     },
     /// To whoever looks closely.
     Insight(Box<Insight>),
+    /// To the standby: a piece of a snapshot that is too large for one message; the last piece comes as `Snapshot`.
+    SnapshotPiece {
+        /// Of the state after this tick.
+        tick: Tick,
+        /// It follows the piece before.
+        bytes: Vec<u8>,
+    },
 }
 
 /// What a region shows of itself, for clients that ask for it.

@@ -58,10 +58,15 @@ fn samples() -> Vec<Vec<u8>> {
                 records: false,
             },
         )],
+        bytes_before: 0,
         bytes: vec![1, 2, 3],
     };
     let answer = Answer::Account(Box::new(account));
     samples.push(encode(&snapshot));
+    samples.push(encode(&FromRegion::SnapshotPiece {
+        tick: Tick(7),
+        bytes: vec![1; 50],
+    }));
     samples.push(encode(&FromRegion::Answer { id: 1, answer }));
     samples.push(encode(&FromRegion::Feed(Box::default())));
     samples.push(encode(&Heartbeat {
@@ -164,6 +169,7 @@ fn a_length_that_is_a_lie_costs_no_memory() {
         last: false,
         spawned_before: Tick(1),
         subscribers: Vec::new(),
+        bytes_before: 0,
         bytes: Vec::new(),
     });
     bytes.pop();

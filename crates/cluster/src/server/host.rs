@@ -13,6 +13,7 @@ use super::feed::FeedBuilder;
 use super::gauges::SharedGauges;
 use super::insight::InsightBuilder;
 use super::pace::{Pace, SAID_AGAIN};
+use super::pieces;
 use super::questions;
 use super::standby::{KeptSnapshot, Standby};
 use super::timetable::Timetable;
@@ -27,7 +28,7 @@ use client_protocol::{Figures, Layers};
 use cpu_time::ThreadTime;
 use domain::{RegionId, SimTime, Tick};
 use region::{Region, RegionEvent, TickRecord};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
@@ -123,6 +124,8 @@ const FRAMES_PER_TOLERANCE: u32 = 3;
 const LONGEST_LEAD: u64 = 240;
 /// So many bytes of records may be on their way to it: a quarter of what its channel takes.
 const LONGEST_BACKLOG: usize = 16 << 20;
+/// A snapshot that was sent and is not kept after so long got lost at its receiver.
+const LONGEST_KEEPING: SimTime = SimTime(10_000_000_000);
 /// A judge that says nothing for so long is not waited for.
 const LONGEST_PATIENCE: SimTime = SimTime(10_000_000_000);
 /// In doubt for so long, it goes on: nobody listens to it anyway if it was replaced.
@@ -152,8 +155,10 @@ struct Host {
     /// The longest tick since the last insight.
     longest_tick: Duration,
     standby: Option<NodeId>,
-    /// A snapshot is on its way there.
-    unkept: Option<Tick>,
+    /// A snapshot is on its way there, since when.
+    unkept: Option<(Tick, SimTime)>,
+    /// Of it, what has not been sent yet.
+    unsent: VecDeque<FromRegion>,
     kept: Tick,
     /// The standby has none of us yet.
     snapshot_wanted: bool,
@@ -221,6 +226,7 @@ pub fn start(
         longest_tick: Duration::ZERO,
         standby: None,
         unkept: None,
+        unsent: VecDeque::new(),
         snapshot_wanted: true,
         moving: false,
         given_away: false,
@@ -394,6 +400,7 @@ impl Host {
         if seat.standby != self.standby {
             self.standby = seat.standby;
             self.unkept = None;
+            self.unsent.clear();
             self.snapshot_wanted = true;
         }
         if self.moving && !seat.moving {
@@ -533,7 +540,7 @@ impl Host {
         let Some(standby) = self.standby.filter(|standby| standby.endpoint() == from) else {
             return;
         };
-        if self.unkept != Some(tick) {
+        if self.unkept.is_none_or(|(sent, _)| sent != tick) {
             return;
         }
         self.unkept = None;
@@ -679,6 +686,14 @@ impl Host {
             }
             return;
         };
+        self.send_pieces(standby);
+        let local = self.shared.clock.local();
+        let is_lost = |(_, since): (Tick, SimTime)| local.since(since) > LONGEST_KEEPING;
+        if self.unkept.is_some_and(is_lost) && self.unsent.is_empty() && !self.given_away {
+            tracing::warn!(place = %self.place, %standby, "a snapshot was not kept; another one is sent");
+            self.unkept = None;
+            self.snapshot_wanted = true;
+        }
         // One at a time: a standby that does not keep up must not drown.
         if self.unkept.is_some() || self.given_away {
             self.region.take_snapshot();
@@ -712,12 +727,28 @@ impl Host {
             last: kept.last,
             spawned_before: kept.spawned_before,
             subscribers: kept.subscribers,
+            bytes_before: 0,
             bytes: kept.bytes,
         };
-        // What cannot be sent is not waited for; the next one may fit.
-        let sent = self.send(standby.endpoint(), &message);
-        self.unkept = sent.then_some(snapshot.tick);
-        self.given_away &= sent;
+        self.unkept = Some((snapshot.tick, local));
+        self.unsent = pieces::cut(message);
+        self.send_pieces(standby);
+    }
+
+    /// What can be sent of the snapshot without filling the channel.
+    fn send_pieces(&mut self, standby: NodeId) {
+        let end = standby.endpoint();
+        while self.post.backlog(end) < LONGEST_BACKLOG {
+            let Some(piece) = self.unsent.pop_front() else {
+                return;
+            };
+            if !self.send(end, &piece) {
+                // What cannot be sent is not waited for; the next one may fit.
+                self.unsent.clear();
+                self.unkept = None;
+                self.given_away = false;
+            }
+        }
     }
 
     fn known_subscribers(&self) -> Vec<(NodeId, Subscription)> {

@@ -1,5 +1,6 @@
 //! The server's own end: it keeps other regions' snapshots, and its heart beats.
 
+use super::pieces::Pieces;
 use super::standby::{KeptSnapshot, Standby};
 use crate::carrier::{Carrier, Datagram, Switchboard};
 use crate::clock::ClusterClock;
@@ -59,6 +60,7 @@ pub fn start(
         leader: None,
         generation: Generation::default(),
         wanted: BTreeSet::new(),
+        pieces: Pieces::default(),
         mail: Vec::new(),
     };
     std::thread::Builder::new()
@@ -78,6 +80,7 @@ struct Keeper {
     generation: Generation,
     /// The seats that are ours, as owner or standby.
     wanted: BTreeSet<Place>,
+    pieces: Pieces,
     mail: Vec<Mail>,
 }
 
@@ -109,6 +112,7 @@ impl Keeper {
             if now >= next_beat {
                 next_beat = now + BEAT;
                 self.standby.retain(|place| self.wanted.contains(&place));
+                self.pieces.retain(|place| self.wanted.contains(&place));
                 self.beat(now);
             }
             self.post.flush(now);
@@ -140,15 +144,26 @@ impl Keeper {
             let Some(place) = Place::of_endpoint(from) else {
                 continue;
             };
+            let term = Term(self.post.incarnation_of(from).unwrap_or(0));
             match messages::decode(&bytes) {
+                Ok(FromRegion::SnapshotPiece { tick, bytes }) => {
+                    if !self.pieces.add(place, term, tick, &bytes) {
+                        tracing::warn!(%place, "a snapshot is too large");
+                    }
+                }
                 Ok(FromRegion::Snapshot {
                     tick,
                     last,
                     spawned_before,
                     subscribers,
+                    bytes_before,
                     bytes,
                 }) => {
-                    let term = Term(self.post.incarnation_of(from).unwrap_or(0));
+                    let complete = self.pieces.complete(place, term, tick, bytes_before, bytes);
+                    let Some(bytes) = complete else {
+                        tracing::warn!(%place, "a snapshot with holes; the next one will do");
+                        continue;
+                    };
                     let snapshot = KeptSnapshot {
                         term,
                         tick,

@@ -6,6 +6,7 @@ mod host;
 mod insight;
 mod keeper;
 mod pace;
+mod pieces;
 mod questions;
 mod standby;
 mod timetable;
