@@ -121,16 +121,27 @@ impl Settings {
             }
             None => Err(format!(
                 "other machines can reach this process ({}); a cluster key is needed (cluster_key_file, or {KEY_VARIABLE} in the environment)",
-                match &self.config.zenoh {
-                    Some(zenoh) => zenoh.listen.join(", "),
-                    None => self.bind().to_string(),
-                }
+                self.listens_at()
             )),
         }
     }
 
+    fn listens_at(&self) -> String {
+        let data = match &self.config.zenoh {
+            Some(zenoh) => zenoh.listen.join(", "),
+            None => self.bind().to_string(),
+        };
+        let control = self.config.coordinator.serve_control;
+        control.map_or(data.clone(), |control| format!("{data}, {control}"))
+    }
+
     /// Can only this machine reach what we listen at?
     fn is_out_of_reach(&self) -> bool {
+        // Whoever reaches the control plane may change it.
+        let control = self.config.coordinator.serve_control;
+        if control.is_some_and(|address| !address.ip().is_loopback()) {
+            return false;
+        }
         let Some(zenoh) = &self.config.zenoh else {
             return self.bind().ip().is_loopback();
         };

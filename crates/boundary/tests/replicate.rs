@@ -123,7 +123,7 @@ fn st_23_at_most_one_state_per_body_per_flush() {
         for transmit in &said {
             let mut bodies: Vec<BodyId> = Vec::new();
             for word in &transmit.parcel.words {
-                if let Word::Replicate(list) = word {
+                if let Word::Replicate(list) | Word::Transfer(list) = word {
                     bodies.extend(list.iter().map(|state| state.body));
                 }
             }

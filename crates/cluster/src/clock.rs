@@ -6,6 +6,7 @@
 use crate::messages::Pulse;
 use domain::SimTime;
 use reckoning::motion::{Exchange, SharedClock};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -15,6 +16,7 @@ pub struct ClusterClock {
     /// The machine's own idea of Unix time at `start`.
     machine: SimTime,
     shared: Mutex<SharedClock>,
+    answered: AtomicU64,
 }
 
 impl Default for ClusterClock {
@@ -32,7 +34,13 @@ impl ClusterClock {
             start: Instant::now(),
             machine: SimTime(u64::try_from(nanos).unwrap_or(0)),
             shared: Mutex::default(),
+            answered: AtomicU64::new(0),
         }
+    }
+
+    /// When the last heartbeat was sent that the coordinator has answered.
+    pub fn answered(&self) -> SimTime {
+        SimTime(self.answered.load(Ordering::Relaxed))
     }
 
     /// Time since the process began.
@@ -58,6 +66,9 @@ impl ClusterClock {
     /// The coordinator has answered.
     pub fn handle_pulse(&self, pulse: &Pulse) {
         let returned = self.local();
+        if pulse.sent <= returned {
+            self.answered.fetch_max(pulse.sent.0, Ordering::Relaxed);
+        }
         let exchange = Exchange {
             sent: pulse.sent,
             received: pulse.received,

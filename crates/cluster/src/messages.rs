@@ -37,6 +37,8 @@ pub struct Heartbeat {
     pub node: NodeId,
     /// When it was sent, by the sender's own clock.
     pub sent: SimTime,
+    /// When the last one was sent that was answered, by the same clock: who is not reached knows it first.
+    pub answered: SimTime,
     /// Of which world the regions are.
     pub generation: Generation,
     /// What it simulates.

@@ -72,6 +72,7 @@ fn samples() -> Vec<Vec<u8>> {
     samples.push(encode(&Heartbeat {
         node: NodeId(5),
         sent: SimTime(1),
+        answered: SimTime(0),
         generation: Generation(1),
         regions: vec![
             RegionPulse {

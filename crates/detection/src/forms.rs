@@ -92,6 +92,8 @@ pub struct Form {
     /// Centre of mass from the origin.
     pub(crate) centre_of_mass: Vec3,
     pub(crate) material: Material,
+    /// The farthest that any part is from the centre of mass, about which it turns, metres.
+    pub(crate) swing: f32,
     pub(crate) gravity_scale: f32,
     pub(crate) linear_damping: f32,
     pub(crate) angular_damping: f32,
@@ -110,6 +112,7 @@ impl Form {
             inertia_frame: mass.principal_inertia_local_frame,
             round: spread <= 1e-4 * inertia.max_element(),
             centre_of_mass: mass.local_com,
+            swing: geometry.radius + mass.local_com.length(),
             material: form.material,
             gravity_scale: form.gravity_scale,
             linear_damping: form.linear_damping,
@@ -122,6 +125,7 @@ impl Form {
     pub fn immoveable(shape: &Shape, material: Material) -> Result<Self, ShapeError> {
         Ok(Self {
             geometry: Geometry::new(shape)?,
+            swing: 0.0,
             inverse_mass: 0.0,
             inverse_inertia: Vec3::ZERO,
             inertia_frame: Quat::IDENTITY,

@@ -108,6 +108,8 @@ pub struct Space {
     thawed: Vec<u32>,
     /// The farthest that any part of any body moved in the last integration, metres.
     longest_stride: f32,
+    /// The largest share of gravity that any form feels.
+    steepest_fall: f32,
     found: Vec<Contact>,
     stats: Stats,
 }
@@ -146,6 +148,7 @@ impl Space {
             iteration: 0,
             thawed: Vec::new(),
             longest_stride: 0.0,
+            steepest_fall: 0.0,
             found: Vec::new(),
             stats: Stats::default(),
         })
@@ -173,6 +176,7 @@ impl Space {
 
     /// Makes a form known; bodies of one form share it.
     pub fn add_form(&mut self, form: Form) -> u32 {
+        self.steepest_fall = self.steepest_fall.max(form.gravity_scale.abs());
         self.forms.push(form);
         (self.forms.len() - 1) as u32
     }
@@ -279,10 +283,10 @@ impl Space {
             let form = &self.forms[self.form_of[i] as usize];
             fly(&mut self.motions[i], form, gravity, step);
             let motion = &self.motions[i];
-            let radius = form.geometry.radius;
+            let swing = form.swing;
             // Twice the sum of squares is at least the square of the sum: no root per body.
             let speeds = motion.linear_velocity.length_squared()
-                + motion.angular_velocity.length_squared() * radius * radius;
+                + motion.angular_velocity.length_squared() * swing * swing;
             fastest = fastest.max(speeds);
             let at = (motion.position - self.origin).as_vec3();
             let aabb = form.geometry.aabb(at, motion.rotation);
@@ -542,7 +546,7 @@ impl Space {
         // Where the response has pushed it, its box has not followed yet.
         let at = (motion.position - self.origin).as_vec3();
         let pushed = (at - self.origins[i]).abs();
-        let turn = motion.angular_velocity.length() * step * form.geometry.radius;
+        let turn = motion.angular_velocity.length() * step * form.swing;
         let aabb = self.boxes[i].grown(pushed + Vec3::splat(turn + 1e-4));
         Aabb {
             min: aabb.min + travel.min(Vec3::ZERO),
@@ -561,7 +565,7 @@ impl Space {
 
     /// The farthest that any part of any body can move in the next step of free flight, metres.
     pub fn longest_stride(&self) -> f32 {
-        let fall = self.settings.gravity.length() * self.settings.step_secs;
+        let fall = self.settings.gravity.length() * self.steepest_fall * self.settings.step_secs;
         self.longest_stride + 2.0 * fall * self.settings.step_secs
     }
 

@@ -47,6 +47,11 @@ impl Division {
     }
 }
 
+/// Some stand still: with each other they are not compared, with all others they are.
+fn is_scenery(body: usize) -> bool {
+    body.is_multiple_of(7)
+}
+
 /// How often each pair is tested, over all members.
 fn tested(
     plans: &[Plan],
@@ -60,7 +65,7 @@ fn tested(
         let mut tree = Tree::new(WORLD, plan, limits).expect("valid");
         let mut rooms = vec![Rooms::new(); boxes.len()];
         for (body, aabb) in boxes.iter().enumerate() {
-            tree.insert(body as u32, aabb, false, &mut rooms[body]);
+            tree.insert(body as u32, aabb, is_scenery(body), &mut rooms[body]);
         }
         tree.adapt(boxes, &mut rooms);
         tree.refresh();
@@ -78,7 +83,8 @@ fn brute_force(boxes: &[Aabb]) -> Vec<(u32, u32)> {
     let mut pairs = Vec::new();
     for a in 0..boxes.len() {
         for b in a + 1..boxes.len() {
-            if boxes[a].touches(&boxes[b]) {
+            let moves = !is_scenery(a) || !is_scenery(b);
+            if moves && boxes[a].touches(&boxes[b]) {
                 pairs.push((a as u32, b as u32));
             }
         }

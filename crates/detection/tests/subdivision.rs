@@ -271,17 +271,25 @@ fn st_19_the_owners_that_a_box_reaches() {
     };
     let left = cut(1, -3.0, Plan::Remote(4), Plan::Remote(2));
     let right = cut(2, 5.0, Plan::Mine, Plan::Remote(4));
-    let mut tree = Tree::new(WORLD, &cut(0, 0.0, left, right), loose()).expect("valid");
+    let limits = Limits {
+        max_depth: 8,
+        ..loose()
+    };
+    let mut tree = Tree::new(WORLD, &cut(0, 0.0, left, right), limits).expect("valid");
     tree.subdivide();
     tree.refresh();
     let mut rng = Pcg64Mcg::seed_from_u64(19);
     let mut several = 0;
-    for _ in 0..5_000 {
+    for body in 0..2_000 {
+        // It was sorted where it is, or, for half of them, near by: the walk may begin where the last one ended.
         let half = Vec3::splat(rng.random_range(0.1..6.0));
-        let aabb = Aabb::around(random_point(&mut rng, 31.0), half);
+        let sorted = Aabb::around(random_point(&mut rng, 31.0), half);
+        tree.insert(body, &sorted, false, &mut Rooms::new());
+        let grown = if body < 1_000 { 0.0 } else { 2.0 };
+        let aabb = sorted.grown(Vec3::splat(grown));
         let (mut rooms, mut remotes, mut owners) = (Rooms::new(), SmallVec::new(), SmallVec::new());
         tree.reach(&aabb, &mut rooms, &mut remotes);
-        let local = tree.reach_owners(0, &aabb, &mut owners);
+        let local = tree.reach_owners(body, &aabb, &mut owners);
         assert_eq!(local, !rooms.is_empty());
         remotes.sort_unstable();
         owners.sort_unstable();

@@ -441,16 +441,16 @@ fn st_20_objects_change_hands_as_they_move() {
 fn st_32_no_flapping_under_bounded_jitter() {
     use std::sync::atomic::{AtomicU64, Ordering};
     static DICE: AtomicU64 = AtomicU64::new(1);
-    // Round trips between 32 and 58 ms: above inclusion (30), below rejection (60), for nodes 1 and 2 against 3 and 4;
-    // within each pair 2 to 28.
+    // Round trips between 20 and 70 ms, 45 in the mean, for nodes 1 and 2 against 3 and 4; within each pair 10 to 34, 22 in the mean. Single ones are on the wrong side of
+    // inclusion (30) and rejection (60); the averages are not.
     let delay = |a: Address, b: Address| {
         let dice = DICE.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed) >> 40;
         let jitter = dice as f64 / (1_u64 << 24) as f64;
         let near = (a.0 <= 2) == (b.0 <= 2) || a.0 == 0 || b.0 == 0;
         if near {
-            1.0 + 13.0 * jitter
+            5.0 + 12.0 * jitter
         } else {
-            16.0 + 13.0 * jitter
+            10.0 + 25.0 * jitter
         }
     };
     let mut room = room(config(), 4, delay);

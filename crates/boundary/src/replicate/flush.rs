@@ -14,7 +14,7 @@ use detection::{Aabb, Slot};
 use domain::{RegionId, Tick};
 use glam::Vec3;
 use smallvec::SmallVec;
-use wire::replicate::{Parcel, Word};
+use wire::replicate::{BodyState, Parcel, Word};
 
 /// A body that has left is told so many times more, in case the news is lost.
 const FAREWELLS: u8 = 3;
@@ -137,7 +137,7 @@ impl Member {
         self.space.forget(slot);
         if let Some(track) = self.tracks.take(slot) {
             self.by_id.remove(&track.id);
-            self.passed.insert(track.id, track.epoch);
+            self.passed.insert(track.id, (track.epoch, track.home));
         }
     }
 
@@ -168,7 +168,12 @@ impl Member {
             sent_at: tick,
         });
         track.heard_at = tick;
-        let state = track.state(&motion, frozen);
+        // If others have changed it in this tick, too, the new home must know what it was.
+        let base = (track.changed_at == tick).then_some(track.base);
+        let state = BodyState {
+            base,
+            ..track.state(&motion, frozen)
+        };
         self.out[owner as usize].transfer.push(state);
         self.counts.transfers += 1;
     }
@@ -214,11 +219,15 @@ impl Member {
                 member,
                 farewells: FAREWELLS,
             });
-            if speaks && (changed || due || !known) {
+            // Its new home has it from the transfer (ST-23).
+            let transferred = track
+                .leaving
+                .is_some_and(|leaving| (leaving.to, leaving.sent_at) == (member, tick));
+            if speaks && (changed || due || !known) && !transferred {
                 // One that does not know it, or forgets it just now, may hear of several changes at once, and must know what they changed.
                 let has_base = known && keepers.contains(&member);
                 let base = (changed && !has_base).then_some(track.base);
-                let state = wire::replicate::BodyState { base, ..state };
+                let state = BodyState { base, ..state };
                 self.out[member as usize].replicate.push(state);
                 sent += 1;
             }

@@ -203,9 +203,12 @@ impl Member {
         let state = &arrived.state;
         let late = (self.tick - arrived.tick).min(MOST_FLOWN);
         let Some(&slot) = self.by_id.get(&state.body) else {
-            // A late transfer of a body that was handed on long ago must not make two of it.
+            // A late transfer of a body that was handed on long ago must not make two of it. A late change may be of a body that is long gone; where
+            // members wait for each other none is late, only its author has not heard who answers for the body.
             let passed = self.passed.get(&state.body);
-            if passed.is_some_and(|epoch| state.epoch.0 < *epoch) {
+            let outdated = passed.is_some_and(|(epoch, _)| state.epoch.0 < *epoch);
+            let synchronised = self.config.mode == MemberMode::Synchronised;
+            if outdated && (arrived.transfer || !synchronised) {
                 self.counts.stale += 1;
             } else {
                 self.adopt(state, late);
@@ -260,7 +263,15 @@ impl Member {
                 self.space.set_motion(slot, motion);
                 slot
             }
-            None => self.adopt_new(state.body, form, state.home.0, motion),
+            None => {
+                let said = (state.epoch.0, state.home.0);
+                let passed = self.passed.get(&state.body).copied();
+                let newer = passed.filter(|(epoch, _)| *epoch > said.0);
+                let (epoch, home) = newer.unwrap_or(said);
+                let slot = self.adopt_new(state.body, form, home, motion);
+                self.tracks.of(slot).epoch = epoch;
+                slot
+            }
         };
         self.space.set_frozen(slot, state.frozen);
         let tick = self.tick;

@@ -171,8 +171,8 @@ pub struct Member {
     pub(super) by_id: FxHashMap<BodyId, Slot>,
     pub(super) catalogue: FxHashMap<BodyId, u32>,
     forms: Vec<(BodyForm, u32)>,
-    /// The last known epoch of bodies that were dropped: what is older is of no interest any more.
-    pub(super) passed: FxHashMap<BodyId, u32>,
+    /// The last known epoch of bodies that were dropped, and who answered for them: whoever says otherwise with an older epoch has not heard of it.
+    pub(super) passed: FxHashMap<BodyId, (u32, u32)>,
     /// Bodies that users drive.
     driven: FxHashSet<BodyId>,
     pub(super) tick: u64,

@@ -30,7 +30,7 @@ pub struct PlannerSettings {
     pub silence: SimTime,
     /// A server that has just appeared, or a coordinator that has just taken over, gets so much longer (default 2 s).
     pub grace: SimTime,
-    /// A region whose tick is so far behind is given to its standby, if that keeps up (default 5 s).
+    /// A region that is so late, or so far behind the others, and gets later, is given to its standby, if that keeps up (default 5 s).
     pub lag: SimTime,
     /// A server that was too slow for a region gets no other as long as there is another choice, for so long (default 60 s). Less: back to the
     /// same trouble soon; more: a server that had a bad moment stays idle.
@@ -53,6 +53,10 @@ impl Default for PlannerSettings {
 
 /// A server's patience is at most so many times what is set.
 const LONGEST_PATIENCE: u64 = 3;
+/// One tick in so many may be lost before a region that is late counts as slow.
+const LOST_SHARE: u64 = 10;
+/// Whose heartbeats have not been answered for so long is deaf.
+const LONGEST_DEAFNESS: SimTime = SimTime(1_500_000_000);
 /// So many heartbeats make a pause count a third of what it did: 10 s.
 const PAUSE_FADES_IN: u64 = 200;
 
@@ -77,8 +81,8 @@ pub struct Planner {
     assignment: Assignment,
     /// How far the newest region has come.
     newest_tick: u64,
-    /// Since when a region has been too slow.
-    slow_since: BTreeMap<RegionId, SimTime>,
+    /// Since when a region has been too slow, and how many ticks it was late then.
+    slow_since: BTreeMap<RegionId, (SimTime, u64)>,
     /// Who was too slow, and until when that counts.
     shunned: BTreeMap<NodeId, SimTime>,
 }
@@ -169,6 +173,10 @@ impl Planner {
         let Some(server) = self.servers.get_mut(&heartbeat.node) else {
             return false;
         };
+        if heartbeat.sent.since(heartbeat.answered) > LONGEST_DEAFNESS {
+            // It does not hear us, so nor does it hear its neighbours: cut off as if we did not hear it. It may be new, or we may be: then it hears us soon.
+            return true;
+        }
         let silence = self.settings.silence;
         let pause = server.heard.map_or(SimTime::ZERO, |heard| now.since(heard));
         let faded = server.longest_pause.0 - server.longest_pause.0 / PAUSE_FADES_IN;
@@ -383,21 +391,35 @@ impl Planner {
         })
     }
 
-    /// Late, or behind the others, by `lag` and for as long: a hiccup is not slowness.
+    /// Late, or behind the others, by `lag` and for as long: a hiccup is not slowness. And getting later: who has taken over a late region, or is the last one of a world that
+    /// makes up for lost time, is not to blame for it.
     fn is_slow(&mut self, now: SimTime, world: &WorldSpec, region: RegionId) -> bool {
-        let lag_ticks = world.boundary.step.ticks_in(self.settings.lag.as_secs());
-        let newest = self.newest_tick;
-        let behind = self.pulse(region).is_some_and(|pulse| {
-            // Neighbours wait for one that is slow, but not for ever.
-            let late = pulse.overdue > lag_ticks || pulse.tick.0 + lag_ticks < newest;
-            pulse.state == RegionState::Running && late
-        });
-        if !behind {
+        let step = world.boundary.step;
+        let lag_ticks = step.ticks_in(self.settings.lag.as_secs());
+        let pulse = self.pulse(region);
+        let running = pulse.filter(|pulse| pulse.state == RegionState::Running);
+        let Some((overdue, behind)) = running.map(|pulse| {
+            // Neighbours wait for one that is slow, but not for one that stands still.
+            let behind = pulse.tick.0 + lag_ticks < self.newest_tick;
+            (pulse.overdue, behind)
+        }) else {
+            self.slow_since.remove(&region);
+            return false;
+        };
+        if overdue <= lag_ticks && !behind {
             self.slow_since.remove(&region);
             return false;
         }
-        let since = *self.slow_since.entry(region).or_insert(now);
-        now >= since + self.settings.lag
+        let (since, overdue_then) = *self.slow_since.entry(region).or_insert((now, overdue));
+        if now < since + self.settings.lag {
+            return false;
+        }
+        let passed = step.ticks_in(now.since(since).as_secs());
+        let gets_later = overdue.saturating_sub(overdue_then) * LOST_SHARE > passed;
+        if !gets_later && !behind {
+            self.slow_since.insert(region, (now, overdue));
+        }
+        gets_later || behind
     }
 
     /// At most one region moves at a time: each stands still for a moment, and its neighbours should not all at once.

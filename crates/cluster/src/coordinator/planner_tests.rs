@@ -27,6 +27,8 @@ struct Stage {
     state: RegionState,
     ticks: [u64; 4],
     overdue: [u64; 4],
+    /// Who does not hear us, and since when.
+    answered: BTreeMap<NodeId, SimTime>,
     /// Which snapshots each server has.
     keeps: BTreeMap<NodeId, Vec<(RegionId, Term, Tick)>>,
 }
@@ -49,6 +51,7 @@ impl Stage {
             state: RegionState::Running,
             ticks: [100; 4],
             overdue: [0; 4],
+            answered: BTreeMap::new(),
             keeps: BTreeMap::new(),
         };
         stage.view.world = Some(Arc::new(stage.world.clone()));
@@ -106,6 +109,7 @@ impl Stage {
             let heartbeat = Heartbeat {
                 node: *node,
                 sent: self.now,
+                answered: self.answered.get(node).copied().unwrap_or(self.now),
                 generation: assignment.generation,
                 regions: its.map(pulse).collect(),
                 keeps: self
@@ -391,7 +395,34 @@ fn a_region_that_others_wait_for_is_given_to_its_standby() {
     stage.ticks = [602, 600, 0, 0];
     stage.overdue = [0, 400, 0, 0];
     assert!(stage.run(4900).is_empty(), "a hiccup");
+    stage.overdue[1] = 450;
     assert_eq!(stage.run(200).first(), Some(&(1, Why::Slow, standby)));
+}
+
+/// The world was late before: whoever keeps the clock's pace, or makes up for what was lost, is not to blame.
+#[test]
+fn a_region_that_gets_no_later_keeps_its_owner() {
+    let mut stage = Stage::new(2, &[A, B]);
+    stage.run(3000);
+    for overdue in (350..3000).rev().step_by(20) {
+        stage.overdue = [0, overdue, 0, 0];
+        assert!(stage.run(500).is_empty(), "it makes up for it");
+    }
+    stage.overdue = [0, 600, 0, 0];
+    assert!(stage.run(30_000).is_empty(), "it keeps up");
+}
+
+/// Its heart is heard, but it hears nothing: it is cut off as much as one that is not heard.
+#[test]
+fn a_server_that_hears_nothing_is_replaced() {
+    let mut stage = Stage::new(2, &[A, B]);
+    stage.run(3000);
+    let deaf = stage.assignment().seats[0].owner.expect("assigned");
+    stage.answered.insert(deaf, stage.now);
+    assert!(stage.run(1000).is_empty(), "a hiccup");
+    let verdicts = stage.run(2000);
+    assert_eq!(verdicts.first().map(|(_, why, _)| *why), Some(Why::Dead));
+    assert!(stage.owners().iter().all(|owner| *owner != Some(deaf)));
 }
 
 /// Balance alone would give it back at once: the slow one has nothing to do now.

@@ -193,6 +193,7 @@ impl Gateway {
                     let heartbeat = Heartbeat {
                         node: node.id,
                         sent: node.clock.local(),
+                        answered: node.clock.answered(),
                         generation: Generation::default(),
                         regions: Vec::new(),
                         keeps: Vec::new(),

@@ -12,7 +12,7 @@
 use super::feed::FeedBuilder;
 use super::gauges::SharedGauges;
 use super::insight::InsightBuilder;
-use super::pace::{Pace, SAID_AGAIN};
+use super::pace::{Pace, PaceSettings, SAID_AGAIN};
 use super::pieces;
 use super::questions;
 use super::standby::{KeptSnapshot, Standby};
@@ -141,6 +141,10 @@ struct Host {
     post: PostOffice,
     mail: Vec<Mail>,
     pace: Pace,
+    /// The last attempt at a tick ended before it began: others have to answer first.
+    waits_for_answers: bool,
+    /// Has the world's time begun?
+    begun: bool,
     /// The last tick that each neighbour was told of, and when.
     told: BTreeMap<RegionId, (Tick, SimTime)>,
     subscribers: BTreeMap<EndpointId, Subscription>,
@@ -203,11 +207,18 @@ pub fn start(
         .connect(place.endpoint(), Arc::new(deliver));
     let post = PostOffice::new(place.endpoint(), term.0, Arc::clone(&shared.carrier));
     let neighbours = region.config().map.neighbours(place.region).to_vec();
-    let hop_ticks = region.boundary().geometry().hop_ticks;
+    let boundary = &region.config().boundary;
+    let pace = PaceSettings {
+        hop_ticks: region.boundary().geometry().hop_ticks,
+        latency: SimTime::from_secs(boundary.tolerances.latency_secs),
+        step: boundary.step,
+    };
     let now = shared.clock.local();
     let mut host = Host {
-        pace: Pace::new(hop_ticks, &neighbours, region.tick(), now),
+        pace: Pace::new(pace, &neighbours, region.tick(), now),
         told: BTreeMap::new(),
+        waits_for_answers: false,
+        begun: false,
         kept: region.tick(),
         shared,
         place,
@@ -246,7 +257,14 @@ pub fn start(
     }
     let thread = std::thread::Builder::new()
         .name(format!("region {}", place.region.0))
-        .spawn(move || host.run(&receiver))?;
+        .spawn(move || {
+            let run = std::panic::AssertUnwindSafe(|| host.run(&receiver));
+            if std::panic::catch_unwind(run).is_err() {
+                // A region without a thread would be nobody's, and its server would seem to live.
+                tracing::error!(%place, "a region's thread has panicked; this process ends, so that others take over");
+                std::process::abort();
+            }
+        })?;
     Ok(HostHandle {
         term,
         gauges,
@@ -313,7 +331,7 @@ impl Host {
         let tick = self
             .world_time()
             .map(|now| self.region.next_wakeup().since(now));
-        let tick = tick.filter(|_| self.may_step());
+        let tick = tick.filter(|_| self.may_step() && !self.waits_for_answers);
         let next = [channel, tick].into_iter().flatten().min();
         let next = next.map(|wait| Duration::from_nanos(wait.0));
         next.unwrap_or(frame).min(frame)
@@ -389,7 +407,8 @@ impl Host {
             let alive = seat
                 .owner
                 .is_some_and(|owner| view.nodes.contains_key(&owner));
-            self.pace.seat(region, seat.term, alive);
+            let now = self.shared.clock.local();
+            self.pace.seat(region, seat.term, alive, now);
         }
         let Some(seat) = view.assignment.seat(self.place.region) else {
             return;
@@ -439,6 +458,10 @@ impl Host {
 
     fn frame(&mut self, start: ThreadTime) {
         if let Some(now) = self.world_time() {
+            if !self.begun {
+                self.begun = true;
+                self.pace.begin(self.shared.clock.local());
+            }
             self.region.handle_frame(now);
         }
         self.read_mail();
@@ -477,7 +500,8 @@ impl Host {
                 // What arrives before the start says nothing of delays.
                 let now = self.world_time().unwrap_or(envelope.sent_at);
                 let local = self.shared.clock.local();
-                self.pace.hear(envelope.from, envelope.tick, local);
+                let delay = now.since(envelope.sent_at);
+                self.pace.hear(envelope.from, envelope.tick, delay, local);
                 self.region.handle_message(now, envelope);
             }
             Ok(_) => self.fail("an envelope with wrong names"),
@@ -596,6 +620,7 @@ impl Host {
             self.region.step_physics(tick);
             self.region.end_tick();
         }
+        self.waits_for_answers = self.region.tick() < tick;
         let mut events: Vec<RegionEvent> = Vec::new();
         let record = if self.subscribers.values().any(|wanted| wanted.records) {
             let record = TickRecord::of(&mut self.region);
@@ -608,6 +633,9 @@ impl Host {
         };
         self.timetable.make_up(&mut self.region, &events);
         self.observe(&events);
+        if self.waits_for_answers {
+            return record.filter(|_| !events.is_empty());
+        }
         if tick.0.is_multiple_of(self.shared.settings.feed_ticks)
             && self.subscribers.values().any(|wanted| wanted.feed)
         {

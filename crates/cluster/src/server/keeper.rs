@@ -200,6 +200,7 @@ impl Keeper {
         let heartbeat = Heartbeat {
             node: self.node,
             sent: now,
+            answered: self.clock.answered(),
             generation,
             regions,
             keeps,

@@ -1,7 +1,7 @@
 //! E3: how large a group (thesis 5.6, table 5.7).
 
 use super::Scale;
-use super::measure::{Cell, Loop, measure};
+use super::measure::{Cell, Loop, measure, measure_both};
 use super::published::GROUP_SIZE;
 use super::tables::{csv, find, grid, short};
 use crate::plot::{Chart, Line, LineStyle, OURS, THESIS, THIRD};
@@ -28,8 +28,10 @@ pub(super) fn run(
             mode: MemberMode::Unsynchronised,
             ..*cell
         };
-        for (variant, cell) in variants.iter_mut().zip([*cell, cell.balanced(), free]) {
-            variant.push(measure(&cell, scale)?);
+        let [published, balanced] = measure_both(cell, scale)?;
+        let free = measure(&free, scale)?;
+        for (variant, cell) in variants.iter_mut().zip([published, balanced, free]) {
+            variant.push(cell);
         }
         progress((done + 1) as f64 / cells.len() as f64);
     }

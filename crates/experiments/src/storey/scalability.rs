@@ -1,6 +1,6 @@
 //! E2: groups of 1 to 8 (thesis 5.5, tables 5.2 to 5.6), and what the thesis could not measure.
 
-use super::measure::{Cell, Loop, measure};
+use super::measure::{Cell, Loop, measure_both};
 use super::published::{LEADER, MEAN, at};
 use super::tables::{csv, find, grid, short};
 use super::{Scale, against_aura, consistency};
@@ -23,8 +23,9 @@ pub(super) fn run(
         .collect();
     let (mut published, mut balanced) = (Vec::new(), Vec::new());
     for (done, cell) in cells.iter().enumerate() {
-        published.push(measure(cell, scale)?);
-        balanced.push(measure(&cell.balanced(), scale)?);
+        let [middle, median] = measure_both(cell, scale)?;
+        published.push(middle);
+        balanced.push(median);
         progress(0.8 * (done + 1) as f64 / cells.len() as f64);
     }
     let mut result = ExperimentResult::new(info, scale.seed);
