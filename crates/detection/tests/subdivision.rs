@@ -280,12 +280,12 @@ fn st_19_the_owners_that_a_box_reaches() {
     tree.refresh();
     let mut rng = Pcg64Mcg::seed_from_u64(19);
     let mut several = 0;
-    for body in 0..2_000 {
+    for body in 0..10_000 {
         // It was sorted where it is, or, for half of them, near by: the walk may begin where the last one ended.
         let half = Vec3::splat(rng.random_range(0.1..6.0));
         let sorted = Aabb::around(random_point(&mut rng, 31.0), half);
         tree.insert(body, &sorted, false, &mut Rooms::new());
-        let grown = if body < 1_000 { 0.0 } else { 2.0 };
+        let grown = if body < 5_000 { 0.0 } else { 2.0 };
         let aabb = sorted.grown(Vec3::splat(grown));
         let (mut rooms, mut remotes, mut owners) = (Rooms::new(), SmallVec::new(), SmallVec::new());
         tree.reach(&aabb, &mut rooms, &mut remotes);
