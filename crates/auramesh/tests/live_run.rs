@@ -2,9 +2,10 @@
 //!
 //! By default one scene for some seconds; with `AURAMESH_FULL=1` every built-in scene for a minute each, on a good and on a bad network.
 
+mod busy;
 mod live_report;
 
-use live_report::run;
+use live_report::{run, run_beside, say};
 
 #[test]
 fn a_live_world_keeps_all_promises() {
@@ -21,10 +22,17 @@ fn a_live_world_keeps_all_promises_on_a_bad_network() {
     assert!(report["migrations"].as_u64() > Some(4));
 }
 
+/// Two thousand bodies crowd into one region, and others want the processors: neighbours wait for it, and the world is late, not wrong.
+#[test]
+fn a_crowded_world_on_a_busy_machine_keeps_all_promises() {
+    let others = || busy::Threads::start(busy::threads(3));
+    run_beside("avalanche", 12, &[], others);
+}
+
 #[test]
 fn every_scene_keeps_all_promises() {
     if std::env::var_os("AURAMESH_FULL").is_none() {
-        println!("skipped: takes 40 minutes; AURAMESH_FULL=1 runs it");
+        say("skipped: every scene for a minute takes 40 minutes; AURAMESH_FULL=1 runs it");
         return;
     }
     for scene in scenes::builtin::names() {

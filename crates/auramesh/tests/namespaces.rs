@@ -95,16 +95,18 @@ fn a_live_world_keeps_all_promises_between_network_namespaces() {
     let ground = match Ground::new() {
         Ok(ground) => ground,
         Err(why) => {
-            println!("SKIPPED: network namespaces are not permitted here ({why})");
+            live_report::say(&format!(
+                "SKIPPED: network namespaces are not permitted here ({why})"
+            ));
             return;
         }
     };
     let namespaces = format!("{}:{}", ground.name, ground.address(0));
     let mut flags = vec!["--namespaces", &namespaces];
     if let Err(why) = ground.spoil() {
-        println!(
+        live_report::say(&format!(
             "NO NETEM in this kernel ({why}): --net {EMULATED} stands in between the namespaces"
-        );
+        ));
         flags.extend(["--net", EMULATED]);
     }
     if std::env::var_os("AURAMESH_FULL").is_none() {

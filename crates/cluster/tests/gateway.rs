@@ -104,7 +104,7 @@ async fn bodies_are_spawned_pushed_hit_and_removed_across_a_border() {
     let live = Live::scene("stacks", 4).await;
     let mut client = live.client().await;
     until(3.0, "something in sight", || !in_sight(&client).is_empty()).await;
-    // Two balls far up, on both sides of a border, and a ray through both.
+    // Two balls far up, on both sides of a border.
     let west = client.spawn(ball(-3.0, 60.0, 3.0)).await.expect("west");
     let east = client.spawn(ball(3.0, 60.0, 3.0)).await.expect("east");
     assert!(west.0 >> 63 == 1 && west != east);
@@ -117,16 +117,13 @@ async fn bodies_are_spawned_pushed_hit_and_removed_across_a_border() {
     assert_ne!(owner(west), owner(east), "two regions");
     let (a, b) = (pose(&client, west), pose(&client, east));
     for (from, to, struck) in [(a, b, west), (b, a, east)] {
-        let towards = (to - from).as_vec3().normalize();
-        // They fall: the ray is as broad as it needs to be.
+        // They fall: the box is as large as it needs to be.
         let shape = Shape::Cuboid {
             size: Vec3::new(9.0, 9.0, 3.0),
         };
         let middle = (from + to) / 2.0 - DVec3::Y;
         let near = client.overlap(shape, middle, Quat::IDENTITY).await;
         assert_eq!(near.expect("answered"), [west, east]);
-        let down = from + DVec3::Y * -0.5 - towards.as_dvec3() * 5.0;
-        let _ = client.ray(down, towards, 20.0).await.expect("answered");
         let above = pose(&client, struck) + DVec3::Y * 10.0;
         let hit = client.ray(above, Vec3::NEG_Y, 40.0).await;
         let hit = hit.expect("answered").expect("hits");
@@ -275,7 +272,7 @@ async fn regions_move_while_clients_look_on() {
     live.stop().await;
 }
 
-// AP-42: scenery of a client's own stands on all servers, and for those who come later.
+// AP-41, AP-42: scenery of a client's own stands on all servers, and for those who come later.
 #[tokio::test(flavor = "multi_thread")]
 async fn scenery_that_a_client_puts_up_stands_on_all_servers() {
     let live = Live::scene("orbit", 4).await;
@@ -303,18 +300,55 @@ async fn scenery_that_a_client_puts_up_stands_on_all_servers() {
         client.look(|scene| scene.statics().count()) == before + 1
     })
     .await;
-    // A ball that rolls over all borders stays on it.
+    // A ray that begins in one region and strikes a body of another.
+    let resting = client.spawn(ball(7.0, 60.95, -7.0)).await;
+    let resting = resting.expect("spawned");
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let from = DVec3::new(-7.0, 60.9, -7.0);
+    let hit = client.ray(from, Vec3::X, 20.0).await.expect("asked");
+    let hit = hit.expect("hits");
+    assert_eq!(hit.struck, Struck::Body(resting));
+    assert!((hit.distance - 13.6).abs() < 0.1, "{}", hit.distance);
+    // A sail of triangles, sagging above the corner: a mesh stands as well as a box.
+    let corner = |x: f32, z: f32| Vec3::new(x, 1.0, z);
+    let sail = StaticPiece {
+        shape: Shape::Mesh {
+            vertices: vec![
+                Vec3::ZERO,
+                corner(-9.0, -9.0),
+                corner(9.0, -9.0),
+                corner(9.0, 9.0),
+                corner(-9.0, 9.0),
+            ]
+            .into(),
+            triangles: vec![[0, 2, 1], [0, 3, 2], [0, 4, 3], [0, 1, 4]].into(),
+        },
+        material: domain::Material::default(),
+        position: DVec3::Y * 80.0,
+        rotation: Quat::IDENTITY,
+    };
+    let sail = client.put_up(sail).await.expect("put up");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    for (x, z) in [(-4.0, -4.0), (4.0, -4.0), (-4.0, 4.0), (4.0, 4.0)] {
+        let above = DVec3::new(x, 90.0, z);
+        let hit = client.ray(above, Vec3::NEG_Y, 20.0).await.expect("asked");
+        assert_eq!(hit.expect("hits").struck, Struck::Static(sail), "{x} {z}");
+    }
+    let caught = client.spawn(ball(4.0, 82.0, 4.0)).await.expect("spawned");
+    // A ball that rolls over all borders stays on the table.
     let mut rolling = ball(-8.0, 61.5, -7.0);
     rolling.velocity = Vec3::new(6.0, 0.0, 5.0);
     let ball = client.spawn(rolling).await.expect("spawned");
     tokio::time::sleep(Duration::from_millis(2000)).await;
     let late = live.client().await;
     until(2.0, "a late joiner sees it", || {
-        late.look(|scene| scene.statics().count()) == before + 1
+        late.look(|scene| scene.statics().count()) == before + 2
     })
     .await;
     until(2.0, "and the ball", || in_sight(&late).contains(&ball)).await;
     let place = pose(&client, ball);
     assert!(place.y > 60.0 && place.x > 0.0, "{place}");
+    let place = pose(&client, caught);
+    assert!(place.y > 80.0, "in the sail: {place}");
     live.stop().await;
 }

@@ -3,12 +3,24 @@
 use serde_json::Value;
 use std::process::Command;
 
+/// Says something that people must see although the test passes: what `println!` says then is swallowed.
+pub fn say(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
 /// One at a time: what is tested is not how many worlds a small machine can bear.
 static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 /// Runs a scene on four servers for so long; every counter that is an error must be zero.
 pub fn run(scene: &str, seconds: u32, more: &[&str]) -> Value {
+    run_beside(scene, seconds, more, || ())
+}
+
+/// The same while something else goes on.
+pub fn run_beside<T>(scene: &str, seconds: u32, more: &[&str], begin: impl FnOnce() -> T) -> Value {
     let _turn = TURN.lock().unwrap_or_else(|poison| poison.into_inner());
+    let _beside = begin();
     let seconds = seconds.to_string();
     let output = Command::new(env!("CARGO_BIN_EXE_auramesh"))
         .args([
