@@ -265,7 +265,8 @@ fn described(formed: &[GroupView], board: &Board, division: &Division) -> String
         let _ = writeln!(text, "  machine {a}: {}", row.join(" "));
     }
     for group in formed {
-        let _ = writeln!(text, "{}:", group.group);
+        // The cluster of a group has regions of its own, and deals them out by load.
+        let _ = writeln!(text, "{}, with the parts that its tree gives:", group.group);
         // Machines are listed by the ids of their nodes, the leader first; parts are given out in that order.
         let order: Vec<NodeId> = (0..group.machines.len() as u32).map(NodeId).collect();
         let allocation = allocate(&order);

@@ -35,7 +35,7 @@ impl Default for Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum LimitsError {
     /// Hysteresis upside down.
-    #[error("merge_below ({merge_below}) must not be above split_above ({split_above})")]
+    #[error("merge_below ({merge_below}) must be below split_above ({split_above})")]
     NoHysteresis {
         /// As given.
         split_above: usize,
@@ -59,7 +59,8 @@ pub const MOST_DEPTH: u32 = 60;
 impl Limits {
     /// Do they make sense?
     pub fn check(&self) -> Result<(), LimitsError> {
-        if self.merge_below > self.split_above {
+        // (Nothing is merged below 0.)
+        if self.merge_below >= self.split_above.max(1) {
             return Err(LimitsError::NoHysteresis {
                 split_above: self.split_above,
                 merge_below: self.merge_below,

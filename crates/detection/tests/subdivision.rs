@@ -157,14 +157,14 @@ impl Crowd {
 fn st_6_leaves_are_cut_and_mended_with_hysteresis() {
     let upside_down = Limits {
         split_above: 4,
-        merge_below: 5,
+        merge_below: 4,
         ..Limits::default()
     };
     assert_eq!(
         Tree::alone(WORLD, upside_down).err(),
         Some(LimitsError::NoHysteresis {
             split_above: 4,
-            merge_below: 5
+            merge_below: 4
         })
     );
     let mut crowd = Crowd::new(Limits::default());
@@ -359,7 +359,7 @@ fn comparisons(leaves: usize, points: &[Vec3]) -> u64 {
     pairs::candidates(&tree, PairRule::OverlapMin, &boxes, points, &mut found).compared
 }
 
-/// ST-9: n bodies, n/s in each of s leaves: (n² − ns) / 2s comparisons. The thesis's examples: 50 and 450.
+/// ST-9: n bodies, n/s in each of s leaves: (n² − ns) / 2s comparisons. (The thesis's own examples, 50 and 450, do not divide evenly.)
 #[test]
 fn st_9_the_cost_of_even_placement() {
     for (n, s, expected) in [(96_usize, 32_usize, 96), (128, 16, 448), (64, 64, 0)] {

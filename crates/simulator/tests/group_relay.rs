@@ -124,7 +124,7 @@ fn st_38_the_relay_leaves_equal_groups_alone() {
 }
 
 /// A correction reaches all members of a group before the same tick: members that wait for each other still test every pair exactly once and have equal
-/// copies, bit by bit.
+/// copies, bit by bit, as long as corrections are small (a tenth of a body's extents). One that carries a body over a border into the part of a member that has no copy is heard of there a tick later.
 #[test]
 fn st_38_corrections_keep_copies_equal() {
     let mut run = relayed([4, 3], MemberMode::Synchronised, 0.1, Some(0.1));

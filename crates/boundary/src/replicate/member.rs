@@ -445,8 +445,12 @@ impl Member {
     }
 
     /// A new division of the world, from the server. It holds from the end of the next iteration on, before anyone is told of anything: so whoever has a part now has
-    /// heard of everything in it before the iteration after that. Everyone must hear of it between the same two iterations.
+    /// heard of everything in it before the iteration after that. Everyone must hear of it between the same two iterations. It is among the same members: a group of another size is another group.
     pub fn divide(&mut self, allocation: u32, sub_spaces: Arc<SubSpaces>) {
+        if sub_spaces.members() as usize != self.out.len() {
+            self.counts.foreign += 1;
+            return;
+        }
         self.next_division = Some((allocation, sub_spaces));
     }
 

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Every group's leader has a station; an avatar is a master in the group of its client and a replica in all others. What
-//! stations say to each other takes the way of the avatars, through the coordinator.
+//! stations say to each other is sealed bytes; whoever drives this carries them, with the delay that the avatars' own way (leader, coordinator, leader) has. Here that
+//! is a queue; the protocol of groups itself has no word for them.
 
 use ::groups::{GroupId, ObjectKey};
 use domain::{BodyId, SimTime};

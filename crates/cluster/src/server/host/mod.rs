@@ -9,22 +9,24 @@
 //! ```
 //! The region itself does not know whether it lives here or in the simulator.
 
+mod listening;
+mod safekeeping;
+mod telling;
+
 use super::feed::FeedBuilder;
 use super::gauges::SharedGauges;
 use super::insight::InsightBuilder;
-use super::pace::{Pace, PaceSettings, SAID_AGAIN};
-use super::pieces;
-use super::questions;
-use super::standby::{KeptSnapshot, Standby};
+use super::pace::{Pace, PaceSettings};
+use super::standby::Standby;
 use super::timetable::Timetable;
 use crate::carrier::{Carrier, Datagram, Switchboard};
 use crate::clock::ClusterClock;
-use crate::messages::{self, Account, Answer, FromRegion, RegionState, Subscription, ToRegion};
+use crate::messages::{FromRegion, Subscription};
 use crate::names::{NodeId, Place, Term};
 use crate::post_office::{Mail, PostOffice};
 use crate::schema::{ClusterView, WorldSpec};
 use channel::EndpointId;
-use client_protocol::{Figures, Layers};
+use client_protocol::Layers;
 use cpu_time::ThreadTime;
 use domain::{RegionId, SimTime, Tick};
 use region::{Region, RegionEvent, TickRecord};
@@ -33,7 +35,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use wire::Envelope;
 
 /// How a server runs its regions.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,8 +125,6 @@ const FRAMES_PER_TOLERANCE: u32 = 3;
 const LONGEST_LEAD: u64 = 240;
 /// So many bytes of records may be on their way to it: a quarter of what its channel takes.
 const LONGEST_BACKLOG: usize = 16 << 20;
-/// A snapshot that was sent and is not kept after so long got lost at its receiver.
-const LONGEST_KEEPING: SimTime = SimTime(10_000_000_000);
 /// A judge that says nothing for so long is not waited for.
 const LONGEST_PATIENCE: SimTime = SimTime(10_000_000_000);
 /// In doubt for so long, it goes on: nobody listens to it anyway if it was replaced.
@@ -390,72 +389,6 @@ impl Host {
         self.publish(&message, |wanted| wanted.records);
     }
 
-    fn handle_view(&mut self, view: &ClusterView) {
-        let fitting = |world: &&Arc<WorldSpec>| world.generation == self.place.generation;
-        if let Some(world) = view.world.as_ref().filter(fitting) {
-            self.world = Arc::clone(world);
-        }
-        if view.assignment.generation != self.place.generation {
-            return;
-        }
-        for (region, seat) in view.assignment.regions() {
-            if region == self.place.region {
-                continue;
-            }
-            let end = self.end_of(region);
-            self.post.expect(end, seat.term.0);
-            let alive = seat
-                .owner
-                .is_some_and(|owner| view.nodes.contains_key(&owner));
-            let now = self.shared.clock.local();
-            self.pace.seat(region, seat.term, alive, now);
-        }
-        let Some(seat) = view.assignment.seat(self.place.region) else {
-            return;
-        };
-        if seat.term != self.term {
-            return;
-        }
-        if seat.standby != self.standby {
-            self.standby = seat.standby;
-            self.unkept = None;
-            self.unsent.clear();
-            self.snapshot_wanted = true;
-        }
-        if self.moving && !seat.moving {
-            // Nobody has taken it: it goes on here.
-            self.given_away = false;
-        }
-        if seat.moving && !self.moving {
-            self.snapshot_wanted = true;
-        }
-        self.moving = seat.moving;
-        // Only whom we have seen there: someone may have subscribed before we heard of its registration.
-        let gone = |end: &EndpointId| {
-            let node = NodeId::of_endpoint(*end).filter(|node| self.met.contains(node));
-            node.is_some_and(|node| !view.nodes.contains_key(&node))
-        };
-        let forgotten: Vec<EndpointId> = self.subscribers.keys().copied().filter(gone).collect();
-        for end in forgotten {
-            self.forget(end);
-        }
-        self.met = view.nodes.keys().copied().collect();
-    }
-
-    fn forget(&mut self, end: EndpointId) {
-        self.subscribers.remove(&end);
-        self.judges.remove(&end);
-        self.post.forget(end);
-        if self.inspectors.remove(&end).is_some() {
-            self.want_insight();
-        }
-    }
-
-    fn want_insight(&mut self) {
-        let layers = self.inspectors.values().copied();
-        self.insight.want(layers.fold(Layers::NONE, Layers::with));
-    }
-
     fn frame(&mut self, start: ThreadTime) {
         if let Some(now) = self.world_time() {
             if !self.begun {
@@ -479,98 +412,9 @@ impl Host {
         self.report();
     }
 
-    fn read_mail(&mut self) {
-        for mail in std::mem::take(&mut self.mail) {
-            // A region that has restarted says so itself; a gateway or standby that has is another process.
-            let Mail::Payload { from, bytes } = mail else {
-                continue;
-            };
-            if Place::of_endpoint(from).is_some() {
-                self.hear_region(from, &bytes);
-            } else {
-                self.hear_process(from, &bytes);
-            }
-        }
-    }
-
-    fn hear_region(&mut self, from: EndpointId, bytes: &[u8]) {
-        let sender = Place::of_endpoint(from).map(|place| place.region);
-        match wire::decode(bytes) {
-            Ok(envelope) if Some(envelope.from) == sender && envelope.to == self.place.region => {
-                // What arrives before the start says nothing of delays.
-                let now = self.world_time().unwrap_or(envelope.sent_at);
-                let local = self.shared.clock.local();
-                let delay = now.since(envelope.sent_at);
-                self.pace.hear(envelope.from, envelope.tick, delay, local);
-                self.region.handle_message(now, envelope);
-            }
-            Ok(_) => self.fail("an envelope with wrong names"),
-            Err(error) => self.fail(&error.to_string()),
-        }
-    }
-
-    fn hear_process(&mut self, from: EndpointId, bytes: &[u8]) {
-        match messages::decode::<ToRegion>(bytes) {
-            Ok(ToRegion::Kept { tick }) => self.handle_kept(from, tick),
-            Ok(ToRegion::Subscribe(wanted)) => self.subscribe(from, wanted),
-            Ok(ToRegion::Seen { tick }) => {
-                let now = self.shared.clock.local();
-                self.judges.insert(from, (tick, now));
-            }
-            Ok(ToRegion::Ask { id, question }) => {
-                let mut answer = questions::answer(&mut self.region, &mut self.feed, question);
-                if let Answer::Account(account) = &mut answer {
-                    self.complete(account);
-                }
-                self.send(from, &FromRegion::Answer { id, answer });
-            }
-            Ok(ToRegion::Inspect { layers }) => {
-                let layers = Layers(layers).and(Layers::ALL);
-                match layers.is_empty() {
-                    true => self.inspectors.remove(&from),
-                    false => self.inspectors.insert(from, layers),
-                };
-                self.want_insight();
-            }
-            Err(error) => self.fail(&error.to_string()),
-        }
-    }
-
-    fn subscribe(&mut self, who: EndpointId, wanted: Subscription) {
-        self.subscribers.insert(who, wanted);
-        if wanted.feed {
-            let whole = FeedBuilder::whole(&self.region, self.kept);
-            self.send(who, &FromRegion::Feed(Box::new(whole)));
-        }
-    }
-
-    /// What the region itself does not know.
-    fn complete(&self, account: &mut Account) {
-        let gauges = self.gauges.read();
-        account.ticks = gauges.ticks;
-        account.late_ticks = gauges.late_ticks;
-        account.clock_bound = self.shared.clock.bound();
-        account.bytes_to_regions = self
-            .post
-            .bytes_sent(|peer| Place::of_endpoint(peer).is_some());
-    }
-
     fn fail(&mut self, why: &str) {
         tracing::warn!(place = %self.place, why, "a message was refused");
         self.gauges.lock().failures += 1;
-    }
-
-    fn handle_kept(&mut self, from: EndpointId, tick: Tick) {
-        let Some(standby) = self.standby.filter(|standby| standby.endpoint() == from) else {
-            return;
-        };
-        if self.unkept.is_none_or(|(sent, _)| sent != tick) {
-            return;
-        }
-        self.unkept = None;
-        self.kept = tick;
-        self.region.snapshot_kept(tick);
-        self.gauges.lock().kept = Some((standby, tick));
     }
 
     /// One at most: who makes up for lost time still listens and speaks in between, because others wait for it.
@@ -652,38 +496,6 @@ impl Host {
         record
     }
 
-    /// Tells those who look closely.
-    fn show(&mut self) {
-        let figures = self.figures();
-        let state = self.gauges.read().state;
-        let insight = self.insight.take(&self.region, state, figures);
-        let bytes = messages::encode(&FromRegion::Insight(Box::new(insight)));
-        let local = self.shared.clock.local();
-        for end in self.inspectors.keys().copied().collect::<Vec<_>>() {
-            if let Err(full) = self.post.send(local, end, bytes.clone()) {
-                self.fail(&full.to_string());
-                self.forget(end);
-            }
-        }
-    }
-
-    fn figures(&mut self) -> Figures {
-        let gauges = self.gauges.read();
-        let is_region = |peer| Place::of_endpoint(peer).is_some();
-        Figures {
-            term: self.term.0,
-            ticks: gauges.ticks,
-            late_ticks: gauges.late_ticks,
-            cpu_ns: (gauges.cpu_secs * 1e9) as u64,
-            longest_ns: std::mem::take(&mut self.longest_tick).as_nanos() as u64,
-            arrived: gauges.arrived,
-            departed: gauges.departed,
-            bytes_to_regions: self.post.bytes_sent(is_region),
-            bytes_to_others: self.post.bytes_sent(|peer| !is_region(peer)),
-            ..Figures::default()
-        }
-    }
-
     fn observe(&mut self, events: &[RegionEvent]) {
         let mut gauges = self.gauges.lock();
         for event in events {
@@ -701,186 +513,5 @@ impl Host {
                 _ => {}
             }
         }
-    }
-
-    fn send_snapshot(&mut self) {
-        let Some(standby) = self.standby else {
-            // Nobody could go on in our place: nothing is gained if others remember for us, or wait.
-            let due = self.region.take_snapshot();
-            let wanted = self.region.wants_snapshot();
-            let wanted = wanted.then(|| self.region.make_snapshot());
-            if let Some(snapshot) = wanted.or(due) {
-                self.region.snapshot_kept(snapshot.tick);
-            }
-            return;
-        };
-        self.send_pieces(standby);
-        let local = self.shared.clock.local();
-        let is_lost = |(_, since): (Tick, SimTime)| local.since(since) > LONGEST_KEEPING;
-        if self.unkept.is_some_and(is_lost) && self.unsent.is_empty() && !self.given_away {
-            tracing::warn!(place = %self.place, %standby, "a snapshot was not kept; another one is sent");
-            self.unkept = None;
-            self.snapshot_wanted = true;
-        }
-        // One at a time: a standby that does not keep up must not drown.
-        if self.unkept.is_some() || self.given_away {
-            self.region.take_snapshot();
-            return;
-        }
-        let recovering = self.region.is_recovering();
-        let due = self.region.take_snapshot();
-        let wanted = self.snapshot_wanted && !recovering || self.region.wants_snapshot();
-        let now = wanted.then(|| self.region.make_snapshot());
-        let Some(snapshot) = now.or(due) else {
-            return;
-        };
-        self.snapshot_wanted = false;
-        self.given_away = self.moving;
-        let bytes = snapshot.to_bytes();
-        self.gauges.lock().snapshot_bytes = bytes.len() as u64;
-        let kept = KeptSnapshot {
-            term: self.term,
-            tick: snapshot.tick,
-            last: self.given_away,
-            spawned_before: self.timetable.spawned_before(),
-            subscribers: self.known_subscribers(),
-            bytes,
-        };
-        if self.given_away {
-            // Its new owner may die before anyone has a snapshot of it.
-            self.shared.standby.keep(self.place, kept.clone());
-        }
-        let message = FromRegion::Snapshot {
-            tick: kept.tick,
-            last: kept.last,
-            spawned_before: kept.spawned_before,
-            subscribers: kept.subscribers,
-            bytes_before: 0,
-            bytes: kept.bytes,
-        };
-        self.unkept = Some((snapshot.tick, local));
-        self.unsent = pieces::cut(message);
-        self.send_pieces(standby);
-    }
-
-    /// What can be sent of the snapshot without filling the channel.
-    fn send_pieces(&mut self, standby: NodeId) {
-        let end = standby.endpoint();
-        while self.post.backlog(end) < LONGEST_BACKLOG {
-            let Some(piece) = self.unsent.pop_front() else {
-                return;
-            };
-            if !self.send(end, &piece) {
-                // What cannot be sent is not waited for; the next one may fit.
-                self.unsent.clear();
-                self.unkept = None;
-                self.given_away = false;
-            }
-        }
-    }
-
-    fn known_subscribers(&self) -> Vec<(NodeId, Subscription)> {
-        let subscribers = self.subscribers.iter();
-        subscribers
-            .filter_map(|(end, wanted)| Some((NodeId::of_endpoint(*end)?, *wanted)))
-            .collect()
-    }
-
-    /// What the region has gathered for its neighbours.
-    fn say(&mut self) {
-        // Before the world's time is known nothing has happened that could be said.
-        let Some(now) = self.world_time() else {
-            return;
-        };
-        if self.given_away {
-            return;
-        }
-        self.region.handle_network_update(now);
-        while let Some(envelope) = self.region.poll_transmit() {
-            self.send_envelope(&envelope);
-        }
-        self.say_how_far(now);
-    }
-
-    /// A neighbour to whom there was nothing to say hears of every tick, too: it may be waiting for us.
-    fn say_how_far(&mut self, now: SimTime) {
-        let (from, tick) = (self.place.region, self.region.tick());
-        let neighbours = self.region.config().map.neighbours(from).to_vec();
-        for to in neighbours {
-            let known = self.told.get(&to).is_some_and(|(told, at)| {
-                *told == tick && self.shared.clock.local().since(*at) < SAID_AGAIN
-            });
-            if !known {
-                self.send_envelope(&Envelope {
-                    from,
-                    to,
-                    tick,
-                    sent_at: now,
-                    messages: Vec::new(),
-                });
-            }
-        }
-    }
-
-    fn send_envelope(&mut self, envelope: &Envelope) {
-        let to = self.end_of(envelope.to);
-        let local = self.shared.clock.local();
-        self.told.insert(envelope.to, (envelope.tick, local));
-        match wire::encode(envelope) {
-            Ok(bytes) => {
-                if let Err(full) = self.post.send(local, to, bytes) {
-                    self.fail(&full.to_string());
-                }
-            }
-            Err(error) => self.fail(&error.to_string()),
-        }
-    }
-
-    /// Says whether it will arrive.
-    fn send(&mut self, to: EndpointId, message: &FromRegion) -> bool {
-        let local = self.shared.clock.local();
-        let sent = self.post.send(local, to, messages::encode(message));
-        if let Err(full) = &sent {
-            self.fail(&full.to_string());
-        }
-        sent.is_ok()
-    }
-
-    fn publish(&mut self, message: &FromRegion, wants: impl Fn(&Subscription) -> bool) {
-        let bytes = messages::encode(message);
-        let local = self.shared.clock.local();
-        let to: Vec<EndpointId> = self
-            .subscribers
-            .iter()
-            .filter(|(_, wanted)| wants(wanted))
-            .map(|(end, _)| *end)
-            .collect();
-        for end in to {
-            if let Err(full) = self.post.send(local, end, bytes.clone()) {
-                // It cannot follow. When it listens again it finds us silent, and begins anew.
-                self.fail(&full.to_string());
-                self.forget(end);
-            }
-        }
-    }
-
-    fn report(&mut self) {
-        let state = if self.given_away && self.unkept.is_none() {
-            RegionState::GivenAway
-        } else if self.region.is_recovering() {
-            RegionState::Recovering
-        } else if self.world.start_unix_ns.is_none() {
-            RegionState::Ready
-        } else {
-            RegionState::Running
-        };
-        let boundary = self.region.boundary();
-        let exceeded = boundary.exceeded();
-        let mut gauges = self.gauges.lock();
-        gauges.state = Some(state);
-        gauges.tick = self.region.tick();
-        gauges.bodies = self.region.world().len() as u32;
-        gauges.auras = boundary.remote_aura_count() as u32;
-        gauges.exceeded = [exceeded.speed, exceeded.latency, exceeded.frame];
     }
 }
