@@ -1,43 +1,28 @@
 //! What can be typed. The names are fixed by the design; clap checks them and prints the help.
 
+mod help;
+mod processes;
+mod values;
+
+pub use help::experiment_list;
+pub use processes::{ClusterArgs, CoordinatorArgs, GatewayArgs, ServerArgs};
+
 use crate::group_moves::GroupMove;
 use crate::local_cluster::Namespaces;
 use clap::{Args, Parser, ValueEnum};
 use domain::Layout;
-use scenes::Short;
+use help::{
+    DUEL_EXAMPLES, EXAMPLES, EXPERIMENT_EXAMPLES, check_help, demo_help, experiment_help,
+    record_help, run_help, sim_help,
+};
 use simulator::faults::Fault;
-use simulator::network::{ConditionsError, NetworkConditions};
-use std::fmt::Write;
+use simulator::network::NetworkConditions;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use values::{delay_ms, frame_ms, network, network_text, seconds};
 
 /// How many runs `--soak` makes unless told otherwise.
 pub const SOAK_RUNS: &str = "200";
-
-const EXAMPLES: &str = "\
-Examples:
-  auramesh sim corner-stacks --servers 4
-  auramesh check my-scene.toml
-  auramesh experiment run ap-speed --quick
-
-Exit status: 0 fine; 1 a checker or a claim failed; 2 bad input or usage.";
-
-const EXPERIMENT_EXAMPLES: &str = "\
-Examples:
-  auramesh experiment list
-  auramesh experiment run ap-speed --quick
-  auramesh experiment run all --out results    exits with 1: not every published relation reproduces
-
-`auramesh experiment run --help` lists the experiments.";
-
-const DUEL_EXAMPLES: &str = "\
-Examples:
-  auramesh duel --net latency_ms=80,jitter_ms=10,loss=0.1
-  auramesh duel --protocol post-collision --net latency_ms=150,loss=0.4
-  auramesh duel --side first --listen 0.0.0.0:7000 --peer 192.0.2.2:7000 --secret ours
-  auramesh duel --side second --listen 0.0.0.0:7000 --peer 192.0.2.1:7000 --secret ours
-
-Without --side both play in this process, over sockets of this machine.";
 
 /// One seamless rigid-body physics world on many machines.
 #[derive(Debug, Parser)]
@@ -291,113 +276,6 @@ pub enum Side {
     Second,
 }
 
-/// How a process reaches its cluster. What is given here counts more than what the config file says.
-#[derive(Clone, Debug, Default, Args)]
-pub struct ClusterArgs {
-    /// A config file (docs/operations.md lists its keys).
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-
-    /// The control plane: HOST:PORT of a coordinator that keeps it itself.
-    #[arg(long, value_name = "ADDRESS")]
-    pub control: Option<SocketAddr>,
-
-    /// The control plane: addresses of an etcd, such as http://127.0.0.1:2379, separated by commas (needs a build with --features distributed).
-    #[arg(
-        long,
-        value_name = "URL",
-        value_delimiter = ',',
-        conflicts_with = "control"
-    )]
-    pub etcd: Vec<String>,
-
-    /// The cluster's name in the control plane [default: auramesh].
-    #[arg(long)]
-    pub cluster: Option<String>,
-
-    /// What people call this process [default: its role].
-    #[arg(long)]
-    pub name: Option<String>,
-
-    /// Where datagrams of other processes arrive [default: 127.0.0.1, any free port].
-    #[arg(long, value_name = "ADDRESS")]
-    pub bind: Option<SocketAddr>,
-
-    /// Where others reach this process, if that is not where it listens.
-    #[arg(long, value_name = "ADDRESS")]
-    pub advertise: Option<SocketAddr>,
-
-    /// Where /metrics, /healthz and /status are served [default: nowhere].
-    #[arg(long, value_name = "ADDRESS")]
-    pub http: Option<SocketAddr>,
-
-    /// A file with the secret that all processes of the cluster share [default: the environment variable
-    /// AURAMESH_CLUSTER_KEY; without either, only on loopback].
-    #[arg(long, value_name = "FILE")]
-    pub cluster_key_file: Option<PathBuf>,
-
-    /// Treat datagrams badly on purpose (see `run --net`).
-    #[arg(long, hide = true, value_parser = network)]
-    pub net: Option<NetworkConditions>,
-
-    /// The network between regions can be made worse and better on standard input (see `demo`).
-    #[arg(long, hide = true, conflicts_with = "net")]
-    pub adjustable_net: bool,
-
-    /// End when standard input ends: for processes that must not outlive the one that started them.
-    #[arg(long, hide = true)]
-    pub with_parent: bool,
-}
-
-/// What a coordinator is told.
-#[derive(Debug, Args)]
-pub struct CoordinatorArgs {
-    #[command(flatten)]
-    pub cluster: ClusterArgs,
-
-    /// Keep the control plane in this process and serve it to the others here.
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["control", "etcd"])]
-    pub serve_control: Option<SocketAddr>,
-
-    /// Keep it in this file, so that a coordinator that is started again goes on [default: in memory].
-    #[arg(long, value_name = "FILE")]
-    pub control_file: Option<PathBuf>,
-
-    /// The scene to begin with, if the cluster has no world yet: a file or the name of a built-in scene.
-    #[arg(long)]
-    pub scene: Option<String>,
-
-    /// How many regions [default: as the scene says].
-    #[arg(long, value_name = "N")]
-    pub regions: Option<usize>,
-
-    /// The world starts when so many servers are there [default: 1].
-    #[arg(long, value_name = "N")]
-    pub servers: Option<usize>,
-}
-
-/// What a region server is told.
-#[derive(Debug, Args)]
-pub struct ServerArgs {
-    #[command(flatten)]
-    pub cluster: ClusterArgs,
-}
-
-/// What a gateway is told.
-#[derive(Debug, Args)]
-pub struct GatewayArgs {
-    #[command(flatten)]
-    pub cluster: ClusterArgs,
-
-    /// Where clients connect [default: 127.0.0.1:8080].
-    #[arg(long, value_name = "ADDRESS")]
-    pub listen: Option<SocketAddr>,
-
-    /// Who may do what: a file with a line `token role [name]` each; roles: view, play, admin [default: everyone everything, and only on loopback].
-    #[arg(long, value_name = "FILE")]
-    pub tokens_file: Option<PathBuf>,
-}
-
 /// What a demonstration is told.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
@@ -611,126 +489,6 @@ pub enum Handover {
     CatchUp,
     /// It stands still, as in the thesis.
     Freeze,
-}
-
-/// Like the network's own reader, but a number of 300 digits is not repeated digit by digit.
-fn network(text: &str) -> Result<NetworkConditions, String> {
-    text.parse().map_err(|error| match error {
-        ConditionsError::OutOfRange {
-            key,
-            value,
-            min,
-            max,
-        } => format!(
-            "{key} must be between {} and {}, not {}",
-            Short(min),
-            Short(max),
-            Short(value)
-        ),
-        other => other.to_string(),
-    })
-}
-
-/// Checked here, passed on as it was typed.
-fn network_text(text: &str) -> Result<String, String> {
-    network(text).map(|_| text.to_owned())
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    positive(text, scenes::MAX_SECONDS)
-}
-
-fn frame_ms(text: &str) -> Result<f64, String> {
-    positive(text, 1000.0)
-}
-
-fn delay_ms(text: &str) -> Result<f64, String> {
-    positive(text, 1000.0)
-}
-
-fn positive(text: &str, most: f64) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok();
-    let allowed = number.filter(|number| *number > 0.0 && *number <= most);
-    allowed.ok_or_else(|| format!("must be a number above 0 and at most {most}"))
-}
-
-fn sim_help() -> String {
-    let examples = "\
-Examples:
-  auramesh sim corner-stacks --servers 4
-  auramesh sim head-on --servers 2 --layout columns --policy naive    the contrast: exits with 1
-  auramesh sim corner-stacks --policy replicate --unsynchronised
-  auramesh sim ragdolls --net latency_ms=1.5,jitter_ms=0.5,loss=0.02 --unaligned --json
-  auramesh sim orbit --faults crash=1@3.5+0.8,cut=0-2@6+1 --seconds 10
-  auramesh sim --soak 200 --seed 1                                    200 random runs; all must be clean
-  auramesh sim --group-soak 1000                                      1000 minutes of consistency groups; all must be clean
-  auramesh sim --groups 2 --servers 6                                 two groups form themselves from measured delays";
-    format!("{examples}\n\n{}", scene_list())
-}
-
-fn demo_help() -> String {
-    let examples = "\
-Examples:
-  auramesh demo
-  auramesh demo columns --servers 9 --port 0
-  auramesh demo --groups 2 --servers 4 --group-delay-ms 60            two groups, each with the whole world; avatars are relayed
-Kill one of its region servers, in the viewer or with `kill -9`, and see what happens.";
-    format!("{examples}\n\n{}", scene_list())
-}
-
-fn run_help() -> String {
-    let examples = "\
-Examples:
-  auramesh run corner-stacks --servers 4
-  auramesh run columns --servers 4 --seconds 60 --json";
-    format!("{examples}\n\n{}", scene_list())
-}
-
-fn record_help() -> String {
-    let examples = "\
-Examples:
-  auramesh record playground --servers 4 --seconds 20 --out run.aurarec     the same bytes each time
-  auramesh record orbit --faults crash=1@3.5+0.8 --seconds 10 --out crash.aurarec
-  auramesh record --connect http://127.0.0.1:8080/ --seconds 30 --out live.aurarec";
-    format!("{examples}\n\n{}", scene_list())
-}
-
-fn check_help() -> String {
-    format!(
-        "Examples:\n  auramesh check my-scene.toml\n  auramesh check corner-stacks\n\n{}",
-        scene_list()
-    )
-}
-
-fn experiment_help() -> String {
-    let examples = "\
-Examples:
-  auramesh experiment run ap-speed --quick
-  auramesh experiment run ap-control ap-naive --runs 5 --json
-  auramesh experiment run all --out results";
-    format!("{examples}\n\n{}", experiment_list())
-}
-
-/// All experiments with what they do.
-pub fn experiment_list() -> String {
-    let mut text = String::from("Experiments:");
-    for info in experiments::list() {
-        let _ = write!(
-            text,
-            "\n  {:<14} {}\n  {:<14} {}",
-            info.id, info.title, "", info.what
-        );
-    }
-    text
-}
-
-fn scene_list() -> String {
-    let mut text = String::from("Built-in scenes:");
-    for name in scenes::builtin::names() {
-        let about = scenes::builtin::about(name).unwrap_or_default();
-        let _ = write!(text, "\n  {name:<16} {about}");
-    }
-    text
 }
 
 #[cfg(test)]
