@@ -19,7 +19,7 @@ use simulator::replicate::{Cuts, GroupRun, ReplicateOptions};
 /// Blocks of iterations whose mean is taken before the median over blocks.
 const BLOCK: usize = 30;
 /// So often each member is replayed.
-const REPLAYS: u32 = 3;
+const REPLAYS: u32 = 9;
 /// Balanced cuts are made anew every two seconds.
 pub(super) const BALANCE_TICKS: u64 = 120;
 

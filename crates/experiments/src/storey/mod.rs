@@ -60,7 +60,7 @@ pub(crate) fn run(
 
 /// Said under every table.
 const SETUP: &str = "Unit cubes, elastic, without friction or gravity, 1 to 5 m/s, in a cube of side (n / 0.0044)^(1/3) m (ST-56); one avatar per member changes its velocity twice a second; Δt = 1/60 s. The thesis gives neither coverage nor speeds; 0.44 % is inferred from its numbers of collisions.";
-const TIMES: &str = "Times are thread CPU time of a member's own work per iteration, reading and writing parcels included, replayed alone from the recorded parcels, so that members who share this machine do not push each other out of its caches; of three replays, bit by bit the same, the fastest of each iteration counts; then the median over blocks of 30 iterations of the block's mean (other programs disturb some blocks), averaged over seeds. The cost of reading the clock is subtracted. Members are synchronised unless a table says otherwise.";
+const TIMES: &str = "Times are thread CPU time of a member's own work per iteration, reading and writing parcels included, replayed alone from the recorded parcels, so that members who share this machine do not push each other out of its caches; of nine replays, bit by bit the same, the fastest of each iteration counts; then the median over blocks of 30 iterations of the block's mean (other programs disturb some blocks), averaged over seeds. The cost of reading the clock is subtracted. Members are synchronised unless a table says otherwise.";
 const THEIRS: &str = "Thesis: milliseconds of wall time, Java, 2.8 GHz Pentium 4, shared machines. Only ratios and shapes compare.";
 
 /// How much is run.
