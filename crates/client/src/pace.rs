@@ -9,6 +9,9 @@
 /// How fast a lag that was not needed is forgotten, share per update.
 const FORGET: f64 = 0.005;
 
+/// Updates that are so much earlier again, in frames: it was a pause, or the world has made up for lost time. That is not forgotten little by little.
+const PAUSE: f64 = 30.0;
+
 /// Watches how late updates are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pace {
@@ -20,7 +23,7 @@ impl Pace {
     pub fn observe(&mut self, present: f64, frame: u64) {
         let late = (present - frame as f64).max(0.0);
         self.lag = Some(match self.lag {
-            Some(lag) if late < lag => lag + (late - lag) * FORGET,
+            Some(lag) if late < lag && lag - late <= PAUSE => lag + (late - lag) * FORGET,
             _ => late,
         });
     }
@@ -52,5 +55,18 @@ mod tests {
             assert!(shown <= f64::from(frame) - 1.0 + 1e-9);
             assert!(shown > f64::from(frame) - 4.0);
         }
+    }
+
+    /// A world that runs slower than the clock is shown as it comes, however late; one that is in time again is shown so at once.
+    #[test]
+    fn a_late_world_is_shown_late_and_a_punctual_one_in_time() {
+        let mut pace = Pace::default();
+        for frame in 0..300_u32 {
+            let present = 2.0 * f64::from(frame);
+            pace.observe(present, u64::from(frame));
+            assert_eq!(pace.shown(present, 1.0), Some(f64::from(frame) - 1.0));
+        }
+        pace.observe(700.0, 699);
+        assert_eq!(pace.shown(700.0, 1.0), Some(698.0));
     }
 }

@@ -110,6 +110,13 @@ fn every_message_between_processes_is_documented_and_every_documented_one_exists
     check_number(&question);
     check_number(&ToRegion::Ask { id: 1, question });
     check_number(&ToRegion::Kept { tick: Tick(1) });
+    check_number(&ToRegion::Seen { tick: Tick(1) });
+    check_number(&ToRegion::Inspect { layers: 1 });
+    check_number(&FromRegion::Insight(Box::default()));
+    check_number(&FromRegion::SnapshotPiece {
+        tick: Tick(1),
+        bytes: Vec::new(),
+    });
     check_number(&RegionState::Running);
     check_number(&RegionState::GivenAway);
 }

@@ -101,3 +101,29 @@ fn st_61_from_one_user_to_another() {
         "what is measured can differ"
     );
 }
+
+/// ST-57 to ST-60 at full size: what `results/` says, and it was made by the real commands, meets the bars.
+#[test]
+fn the_published_results_meet_the_bars() {
+    for (experiment, id, words) in [
+        ("st-performance", "ST-57", "5000 bodies at 60 Hz"),
+        ("st-scalability", "ST-59", "balanced cuts: 8 members"),
+        ("st-scalability", "ST-59", "at most 10 % more than the mean"),
+        ("st-group-size", "ST-60", "balanced cuts: 32 members"),
+    ] {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results");
+        let text = std::fs::read_to_string(format!("{folder}/{experiment}/result.json"));
+        let text = text.expect("it is published");
+        let result: serde_json::Value = serde_json::from_str(&text).expect("valid");
+        let claims = result["claims"].as_array().expect("a list");
+        let meant = |claim: &&serde_json::Value| {
+            claim["id"] == id
+                && claim["text"]
+                    .as_str()
+                    .is_some_and(|text| text.contains(words))
+        };
+        let found: Vec<_> = claims.iter().filter(meant).collect();
+        assert_eq!(found.len(), 1, "{experiment}: {words}");
+        assert_eq!(found[0]["holds"], true, "{}", found[0]);
+    }
+}

@@ -49,8 +49,8 @@ export class Clock {
 
 /** How fast a lag that was not needed is forgotten, share per update. */
 const FORGET = 0.005;
-/** Updates that come later than this are a pause, not a lag, in frames. */
-const LONGEST_LAG = 30;
+/** Updates that are so much earlier again, in frames: it was a pause, or the world has made up for lost time. That is not forgotten little by little. */
+const PAUSE = 30;
 
 /** Which frame to show: as late as updates come, and no later. */
 export class Pace {
@@ -58,8 +58,9 @@ export class Pace {
 
   /** An update of this frame has come; the cluster's present is that one. */
   observe(present: number, frame: number): void {
-    const late = Math.min(LONGEST_LAG, Math.max(0, present - frame));
-    this.lag = late < this.lag ? this.lag + (late - this.lag) * FORGET : late;
+    const late = Math.max(0, present - frame);
+    const forgets = late < this.lag && this.lag - late <= PAUSE;
+    this.lag = forgets ? this.lag + (late - this.lag) * FORGET : late;
   }
 
   /** The frame to show; undefined while nothing is known. */

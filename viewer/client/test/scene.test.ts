@@ -43,6 +43,16 @@ describe('the pace', () => {
       expect(shown).toBeGreaterThan(frame - 4);
     }
   });
+
+  test('a late world is shown late, and a punctual one in time', () => {
+    const pace = new Pace();
+    for (let frame = 0; frame < 300; frame++) {
+      pace.observe(2 * frame, frame);
+      expect(pace.shown(2 * frame, 1)).toBe(frame - 1);
+    }
+    pace.observe(700, 699);
+    expect(pace.shown(700, 1)).toBe(698);
+  });
 });
 
 describe('the shown frame', () => {
