@@ -632,7 +632,7 @@ export class App {
     const counts = new Array<number>(world.regions.length).fill(0);
     for (const body of scene.list) counts[body.owner] = (counts[body.owner] ?? 0) + 1;
     const mayKill = document.body.dataset.role === 'admin' && scene.features?.demo === true;
-    this.servers.update(world, this.insight, counts, mayKill);
+    this.servers.update(world, this.insight, counts, mayKill, performance.now());
     this.inspector.update(this.pickedBody, scene, this.insight, this.frame);
     if (!this.charts.element.hidden) this.charts.draw(this.insight);
     const { fps, bytesPerSecond } = this.measures;

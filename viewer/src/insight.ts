@@ -25,6 +25,8 @@ export interface InsightListener {
   healthChanged?(region: number, health: Health, before: Health | undefined): void;
 }
 
+/** What a region goes through is shown for at least so long, however short it was: a take-over can be over before anyone has looked. */
+const TROUBLE_MS = 1000;
 const JOURNEYS_PER_BODY = 6;
 const TRUTHS = 24;
 /** Points kept per region: two minutes at 10 a second. */
@@ -44,6 +46,7 @@ export class Insight {
   readonly journeys = new Map<bigint, Journey[]>();
   readonly truths = new Map<bigint, Truth[]>();
   private readonly counted = new Map<number, { tick: number; figures: Figures }[]>();
+  private readonly troubles = new Map<number, { state: Health['state']; heard: number }>();
   migrations = 0;
   /** Raised with every message, so that others know when to look again. */
   version = 0;
@@ -58,6 +61,7 @@ export class Insight {
     this.tickSeconds = tickSeconds;
     for (const map of [this.states, this.auras, this.clusters, this.clusterOf, this.flights, this.figures, this.truths]) map.clear();
     this.health.clear();
+    this.troubles.clear();
     if (until === undefined) {
       this.history.clear();
       this.journeys.clear();
@@ -69,7 +73,14 @@ export class Insight {
     this.version++;
   }
 
-  handle(parts: InspectionPart[]): void {
+  /** How a region fares, so that people can see it; `now` in milliseconds. */
+  fares(region: number, now: number): Health['state'] | undefined {
+    const state = this.health.get(region)?.state;
+    const trouble = this.troubles.get(region);
+    return state === 'running' && trouble && now - trouble.heard < TROUBLE_MS ? trouble.state : state;
+  }
+
+  handle(parts: InspectionPart[], now = performance.now()): void {
     this.version++;
     let clustered = false;
     for (const part of parts) {
@@ -95,7 +106,7 @@ export class Insight {
           for (const { place, speed } of part.crossings) this.listener.crossed?.(place, speed, part.region);
           break;
         case 'health':
-          this.heard(part.region, part);
+          this.heard(part.region, part, now);
           break;
         case 'figures':
           this.count(part.region, part.tick, part);
@@ -123,9 +134,11 @@ export class Insight {
     this.listener.migrated?.(journey);
   }
 
-  private heard(region: number, health: Health): void {
+  private heard(region: number, health: Health, now: number): void {
     const before = this.health.get(region);
     this.health.set(region, health);
+    // The first word is no news: a world that begins is not in trouble.
+    if (before && health.state !== 'running' && health.state !== 'waiting') this.troubles.set(region, { state: health.state, heard: now });
     if (before?.state !== health.state || before.server !== health.server || before.term !== health.term) {
       this.listener.healthChanged?.(region, health, before);
     }

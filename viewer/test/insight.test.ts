@@ -50,6 +50,21 @@ describe('insight', () => {
     expect(told).toEqual(['3 running', '3 latency 2', '3 silent', '3 running']);
   });
 
+  test('trouble that is over at once can be seen nevertheless, for a moment', () => {
+    const insight = new Insight({});
+    const health = (state: Health['state']): InspectionPart[] => [{ type: 'health', region: 3, tick: 0, ...FINE, state }];
+    expect(insight.fares(3, 0)).toBeUndefined();
+    insight.handle(health('recovering'), 0);
+    insight.handle(health('running'), 1);
+    expect(insight.fares(3, 2), 'a world that begins').toBe('running');
+    insight.handle(health('recovering'), 1000);
+    insight.handle(health('running'), 1000);
+    expect(insight.fares(3, 1900)).toBe('recovering');
+    expect(insight.fares(3, 2100)).toBe('running');
+    insight.handle(health('silent'), 3000);
+    expect(insight.fares(3, 9000), 'for as long as it lasts').toBe('silent');
+  });
+
   test('charts keep what was before the time that a recording is scrubbed back to', () => {
     const insight = new Insight({});
     for (let tick = 0; tick <= 600; tick += 6) insight.handle([figures(tick, { ticks: tick })]);

@@ -45,12 +45,12 @@ export class Servers {
     this.element.replaceChildren(...this.rows.map((row) => row.row));
   }
 
-  update(world: World, insight: Insight, counts: readonly number[], mayKill: boolean): void {
+  update(world: World, insight: Insight, counts: readonly number[], mayKill: boolean, now: number): void {
     if (this.rows.length !== world.regions.length) this.build(world);
     world.regions.forEach((region, number) => {
       const row = this.rows[number] as Row;
       const health = insight.health.get(number);
-      const state: Health['state'] = health?.state ?? (region.server ? 'running' : 'abandoned');
+      const state: Health['state'] = insight.fares(number, now) ?? (region.server ? 'running' : 'abandoned');
       setText(row.server, health?.server || region.server || '–');
       setText(row.state, WORDS[state] + (state === 'silent' && health ? ` (${(health.silentMs / 1000).toFixed(1)} s)` : ''));
       row.row.dataset.state = state;

@@ -128,17 +128,24 @@ impl LiveWorld {
     /// Has a region that should tell us everything fallen silent?
     pub fn has_given_us_up(&self, now: SimTime, region: RegionId) -> bool {
         let heard = self.heard.get(&region);
-        let is_over = |tick: &Tick| {
-            self.spec
-                .last_tick
-                .is_some_and(|last| tick.0 + self.feed_ticks > last)
-        };
-        if self.frame.is_none() || heard.is_some_and(|(tick, _)| is_over(tick)) {
+        if self.frame.is_none() || heard.is_some_and(|(tick, _)| self.is_last(*tick)) {
             return false;
         }
         let asked = self.asked.get(&region).copied();
         let last = asked.max(heard.map(|(_, at)| *at));
         last.is_some_and(|last| now.since(last) >= GIVEN_UP)
+    }
+
+    /// Does a region that has told of this tick have nothing more to tell?
+    fn is_last(&self, tick: Tick) -> bool {
+        let last = self.spec.last_tick;
+        last.is_some_and(|last| tick.0 + self.feed_ticks > last)
+    }
+
+    /// Has the world's last frame been made?
+    fn is_over(&self) -> bool {
+        self.frame
+            .is_some_and(|frame| self.is_last(Tick(frame * self.feed_ticks)))
     }
 
     /// A region says what has changed there.
@@ -231,7 +238,9 @@ impl LiveWorld {
             novelties.extend(news.map(|message| Bytes::from(message.encode())));
         }
         let wanted = !self.sights.wanted().is_empty();
-        let is_round = is_new && wanted && frame.is_multiple_of(FRAMES_PER_ROUND);
+        // Without new frames a round whenever someone asks: the world waits, and people want to know for whom.
+        let is_round =
+            wanted && !self.is_over() && (!is_new || frame.is_multiple_of(FRAMES_PER_ROUND));
         if is_round {
             let known = Known {
                 now,

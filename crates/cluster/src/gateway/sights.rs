@@ -3,12 +3,14 @@
 //! ```text
 //!  regions ═ insights ═► sights ─► a round every third frame: parts, made once ─► whoever asked for that layer
 //! ```
+//! While the world stands still because everybody waits for a silent region there are no frames, but rounds go on: that is when people look.
 //! A core without I/O; nothing is kept or made while nobody asks.
 
 use super::replicas::{Replica, Replicas};
 use crate::messages::{Insight, RegionState};
 use crate::names::NodeId;
 use crate::schema::ClusterView;
+use crate::server::PATIENCE;
 use client_protocol::{
     BodyFlags, BodyMark, Content, Health, HealthState, Layers, Part, TruthMark, begin_inspection,
 };
@@ -19,8 +21,6 @@ use std::collections::BTreeMap;
 pub const FRAMES_PER_ROUND: u64 = 3;
 /// A region of which nothing was heard for so long is called silent.
 const SILENCE: SimTime = SimTime(250_000_000);
-/// Who begins to look later than this after a take-over is not told of it.
-const TAKE_OVER_IS_NEWS_MS: u32 = 1_000;
 /// Bytes of events of one region and kind that wait for the next round.
 const MOST_EVENT_BYTES: usize = 64 * 1024;
 /// Layers that tell what happened; the others tell how things are.
@@ -31,7 +31,7 @@ const EVENTS: Layers = Layers(Layers::MIGRATIONS.0 | Layers::CROSSINGS.0);
 struct Sight {
     /// Since when it has this owner.
     since: SimTime,
-    /// It was taken over, and no round has told so yet. Frames wait for a silent region, so a quick take-over would fall between two rounds.
+    /// It was taken over, and no round has told so yet. A quick take-over would fall between two rounds.
     taken_over: bool,
     state: Option<RegionState>,
     exceeded: [u64; 3],
@@ -69,6 +69,12 @@ pub struct Known<'a> {
 impl Sights {
     /// From now on these layers are wanted.
     pub fn want(&mut self, layers: Layers) {
+        if !self.wanted.contains(Layers::HEALTH) {
+            // Nobody has looked until now: what is over is no news.
+            for sight in self.regions.values_mut() {
+                sight.taken_over = false;
+            }
+        }
         if !layers.contains(Layers::BODIES) {
             self.told.clear();
         }
@@ -235,7 +241,7 @@ fn health_part(region: RegionId, sight: Option<&Sight>, known: &Known) -> Part {
     let silent = known.now.since(last);
     let shown = sight.and_then(|sight| sight.state);
     let in_term_ms = sight.map_or(0, |sight| millis(known.now.since(sight.since)));
-    let news = in_term_ms < TAKE_OVER_IS_NEWS_MS && sight.is_some_and(|sight| sight.taken_over);
+    let news = sight.is_some_and(|sight| sight.taken_over);
     let state = match seat {
         None => HealthState::Vacant,
         Some(seat) if seat.owner.is_none() => HealthState::Vacant,
@@ -244,7 +250,7 @@ fn health_part(region: RegionId, sight: Option<&Sight>, known: &Known) -> Part {
         Some(_) if heard.is_none_or(|(_, at)| *at < since) && since > SimTime::ZERO => {
             HealthState::Recovering
         }
-        Some(_) if silent > SILENCE => HealthState::Silent,
+        Some(_) if silent > SILENCE && !waits_for_another(heard, known) => HealthState::Silent,
         Some(seat) if seat.moving => HealthState::Moving,
         Some(_) if shown == Some(RegionState::Ready) => HealthState::Ready,
         Some(_) => HealthState::Running,
@@ -263,6 +269,15 @@ fn health_part(region: RegionId, sight: Option<&Sight>, known: &Known) -> Part {
         tick: heard.map(|(tick, _)| *tick).unwrap_or_default(),
         content: Content::Health(Box::new(health)),
     }
+}
+
+/// Is there a region further behind that its neighbours wait for? Then one that makes no progress is not to be blamed.
+fn waits_for_another(heard: Option<&(Tick, SimTime)>, known: &Known) -> bool {
+    let Some((own, _)) = heard else {
+        return false;
+    };
+    let mut others = known.heard.values();
+    others.any(|(tick, at)| tick < own && known.now.since(*at) < PATIENCE)
 }
 
 #[cfg(test)]
@@ -324,7 +339,7 @@ mod tests {
                 replicas,
                 view: &self.view,
                 heard: &self.heard,
-                regions: 1,
+                regions: self.view.assignment.seats.len() as u32,
             };
             self.sights.begin_round(&known, Tick(6));
         }
@@ -405,6 +420,34 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_for_a_silent_region_is_not_called_silent() {
+        let mut round = Round::new(Layers::HEALTH);
+        let seat = round.view.assignment.seats[0].clone();
+        round.view.assignment.seats = vec![seat; 3];
+        let ms = |ms: u64| SimTime(ms * 1_000_000);
+        let states = |round: &mut Round, now: SimTime| -> Vec<HealthState> {
+            round.begin(now, &Replicas::default());
+            let parts = round.parts(Layers::HEALTH, false);
+            let state = |content: &Content| match content {
+                Content::Health(health) => health.state,
+                other => panic!("{other:?}"),
+            };
+            parts.iter().map(state).collect()
+        };
+        let [dead, neighbour, distant] = [RegionId(0), RegionId(1), RegionId(2)];
+        round.heard.insert(dead, (Tick(60), ms(1000)));
+        round.heard.insert(neighbour, (Tick(62), ms(1033)));
+        round.heard.insert(distant, (Tick(64), ms(1066)));
+        use HealthState::{Running, Silent};
+        assert_eq!(states(&mut round, ms(1100)), [Running; 3]);
+        assert_eq!(states(&mut round, ms(1400)), [Silent, Running, Running]);
+        // Nobody waits for it any longer: who is silent now is so by itself.
+        round.heard.insert(neighbour, (Tick(62), ms(4100)));
+        round.heard.insert(distant, (Tick(64), ms(4500)));
+        assert_eq!(states(&mut round, ms(4600)), [Silent, Silent, Running]);
+    }
+
+    #[test]
     fn a_region_runs_is_silent_recovers_and_runs_again() {
         let mut round = Round::new(Layers::HEALTH);
         let nobody = Replicas::default();
@@ -430,8 +473,16 @@ mod tests {
         round.heard.insert(A, (Tick(10), SimTime(4 * second)));
         assert_eq!(state(&mut round, 4 * second), (HealthState::Recovering, 2));
         assert_eq!(state(&mut round, 4 * second), (HealthState::Running, 2));
+        // However long that took: rounds may have stood still meanwhile.
         round.sights.handle_new_owner(SimTime(5 * second), A);
         round.heard.insert(A, (Tick(11), SimTime(7 * second)));
+        assert_eq!(state(&mut round, 7 * second), (HealthState::Recovering, 2));
+        assert_eq!(state(&mut round, 7 * second), (HealthState::Running, 2));
+        // Who begins to look afterwards is not told of what is over.
+        round.sights.want(Layers::NONE);
+        round.sights.handle_new_owner(SimTime(7 * second), A);
+        round.heard.insert(A, (Tick(12), SimTime(7 * second)));
+        round.sights.want(Layers::HEALTH);
         assert_eq!(state(&mut round, 7 * second), (HealthState::Running, 2));
         round.view.assignment.seats[0].owner = None;
         assert_eq!(state(&mut round, 7 * second), (HealthState::Vacant, 2));

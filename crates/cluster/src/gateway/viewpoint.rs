@@ -142,7 +142,7 @@ impl Viewpoint {
     /// What it looks at closely, if it is to be told now.
     pub fn next_inspection(&mut self, fan_out: &mut FanOut) -> Option<Bytes> {
         let Inspect { layers, picked } = &self.inspect;
-        if layers.is_empty() || !fan_out.is_new {
+        if layers.is_empty() || !fan_out.is_new && !fan_out.is_round {
             return None;
         }
         let wants_truth = layers.contains(Layers::TRUTH) && !picked.is_empty();

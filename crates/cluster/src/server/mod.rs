@@ -15,6 +15,7 @@ pub use feed::FeedBuilder;
 pub use gauges::Gauges;
 pub use host::{FEEDS_PER_INSIGHT, HostSettings};
 pub use insight::{InsightBuilder, REGION_LAYERS};
+pub use pace::PATIENCE;
 pub use standby::{KeptSnapshot, Standby};
 
 use crate::carrier::{Carrier, Switchboard};

@@ -9,7 +9,7 @@ use domain::{RegionId, SimTime, Tick, TickLength};
 use std::collections::BTreeMap;
 
 /// A neighbour that has completed no tick for so long is not waited for: it hangs, or the network between it and us does, and no control plane has noticed.
-const PATIENCE: SimTime = SimTime(3_000_000_000);
+pub const PATIENCE: SimTime = SimTime(3_000_000_000);
 /// How far we are is said again after so long, if nothing has changed: who has restarted has not heard it.
 pub const SAID_AGAIN: SimTime = SimTime(100_000_000);
 
