@@ -410,7 +410,10 @@ test('by keyboard alone: every tool can be reached and seen to have the focus', 
 });
 
 test('a killed server shows as dead, then recovering or replaced, then all bodies are there again', { timeout }, async () => {
-  await until(page, 'all regions to run', () => [...document.querySelectorAll('.servers li')].every((row) => row.dataset.state === 'running'));
+  await until(page, 'all regions to run', () => {
+    const rows = [...document.querySelectorAll('.servers li')];
+    return window.auramesh.insight.health.size === 4 && rows.length === 4 && rows.every((row) => row.dataset.state === 'running');
+  });
   const before = await page.evaluate(() => {
     const app = window.auramesh;
     window.states = [];
