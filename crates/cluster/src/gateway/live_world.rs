@@ -10,7 +10,7 @@
 use super::cells::Cells;
 use super::errands::Errands;
 use super::replicas::{News, Replica, Replicas};
-use super::sights::{FRAMES_PER_ROUND, Known, Sights};
+use super::sights::{FRAMES_PER_ROUND, Known, Sights, waits_for_another};
 use super::viewpoint::FanOut;
 use crate::messages::Feed;
 use crate::names::{Generation, NodeId, Term};
@@ -131,6 +131,9 @@ impl LiveWorld {
         if self.frame.is_none() || heard.is_some_and(|(tick, _)| self.is_last(*tick)) {
             return false;
         }
+        if waits_for_another(region, &self.heard, now) {
+            return false;
+        }
         let asked = self.asked.get(&region).copied();
         let last = asked.max(heard.map(|(_, at)| *at));
         last.is_some_and(|last| now.since(last) >= GIVEN_UP)
@@ -207,10 +210,11 @@ impl LiveWorld {
         );
     }
 
-    /// A region has a new owner.
+    /// Who has a region, and in which term.
     pub fn handle_term(&mut self, now: SimTime, region: RegionId, term: Term) {
-        self.terms.insert(region, term);
-        self.sights.handle_new_owner(now, region);
+        if self.terms.insert(region, term) != Some(term) {
+            self.sights.handle_new_owner(now, region);
+        }
     }
 
     /// What all who watch the last frame share; `world`: what is told of the world itself. `None`: there is no frame yet.

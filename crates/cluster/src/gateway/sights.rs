@@ -250,7 +250,9 @@ fn health_part(region: RegionId, sight: Option<&Sight>, known: &Known) -> Part {
         Some(_) if heard.is_none_or(|(_, at)| *at < since) && since > SimTime::ZERO => {
             HealthState::Recovering
         }
-        Some(_) if silent > SILENCE && !waits_for_another(heard, known) => HealthState::Silent,
+        Some(_) if silent > SILENCE && !waits_for_another(region, known.heard, known.now) => {
+            HealthState::Silent
+        }
         Some(seat) if seat.moving => HealthState::Moving,
         Some(_) if shown == Some(RegionState::Ready) => HealthState::Ready,
         Some(_) => HealthState::Running,
@@ -272,12 +274,16 @@ fn health_part(region: RegionId, sight: Option<&Sight>, known: &Known) -> Part {
 }
 
 /// Is there a region further behind that its neighbours wait for? Then one that makes no progress is not to be blamed.
-fn waits_for_another(heard: Option<&(Tick, SimTime)>, known: &Known) -> bool {
-    let Some((own, _)) = heard else {
+pub fn waits_for_another(
+    region: RegionId,
+    heard: &BTreeMap<RegionId, (Tick, SimTime)>,
+    now: SimTime,
+) -> bool {
+    let Some((own, _)) = heard.get(&region) else {
         return false;
     };
-    let mut others = known.heard.values();
-    others.any(|(tick, at)| tick < own && known.now.since(*at) < PATIENCE)
+    let mut others = heard.values();
+    others.any(|(tick, at)| tick < own && now.since(*at) < PATIENCE)
 }
 
 #[cfg(test)]
