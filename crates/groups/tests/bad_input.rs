@@ -1,8 +1,6 @@
 //! Bad input: unknown objects, stale versions, votes from non-members, absurd pings are rejected, counted and change nothing.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use domain::SimTime;
 use glam::{DVec3, Vec3};
 use groups::room::{COORDINATOR, Room};

@@ -1,8 +1,6 @@
 //! Joining, grouping, voting, re-allocation: one test per sentence of the thesis we rely on.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use domain::SimTime;
 use groups::room::COORDINATOR;
 use groups::*;

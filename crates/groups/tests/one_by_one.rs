@@ -1,8 +1,6 @@
 //! Nodes that come one after the other.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use groups::room::Room;
 use groups::*;
 

@@ -1,8 +1,6 @@
 //! Avatars, leaders, clients with and without a node, both modes of operation, and what passes between groups.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use domain::SimTime;
 use glam::DVec3;
 use groups::room::{COORDINATOR, COORDINATOR_MACHINE, Room};

@@ -1,9 +1,7 @@
 //! The export error: slices and sums of slices (DR-13 to DR-16).
 
-mod fairness_common;
-
+use crate::fairness_common::{linear, sampled_error, secs};
 use domain::SimTime;
-use fairness_common::{linear, sampled_error, secs};
 use glam::DVec3;
 use proptest::prelude::*;
 use reckoning::fairness::{

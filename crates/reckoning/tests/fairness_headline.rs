@@ -1,9 +1,7 @@
 //! The result that matters: deterministic PA is fairer than both baselines at the cost and accuracy of 1/3 base
 //! (DR-35 to DR-37, DR-44).
 
-mod fairness_common;
-
-use fairness_common::{Drive, far_middle_near, rehearsal, secs, sent, true_errors};
+use crate::fairness_common::{Drive, far_middle_near, rehearsal, secs, sent, true_errors};
 use reckoning::fairness::policies::{
     Base, Budget, Deterministic, EveryKth, Policy, Probabilistic, Weights,
 };

@@ -1,13 +1,11 @@
 //! Ledgers: what the sender knows of its receivers' errors, whatever the network does to vectors and acknowledgements
 //! (DR-17 to DR-21), whatever a client claims, and wherever the entity moves.
 
-mod fairness_common;
-
-use domain::SimTime;
-use fairness_common::{
+use crate::fairness_common::{
     Drive, far_middle_near, linear, rehearsal, rehearsal_with, sampled_error, secs, sent,
     true_errors,
 };
+use domain::SimTime;
 use glam::DVec3;
 use proptest::prelude::*;
 use rand::SeedableRng;

@@ -1,9 +1,7 @@
 //! Policies: base, scheduling and budgets (DR-22 to DR-34).
 
-mod fairness_common;
-
+use crate::fairness_common::{Drive, far_middle_near, linear, rehearsal, secs, sent, true_errors};
 use domain::SimTime;
-use fairness_common::{Drive, far_middle_near, linear, rehearsal, secs, sent, true_errors};
 use glam::DVec3;
 use reckoning::fairness::policies::{
     Base, Budget, Context, Deterministic, EveryKth, FixedProbability, Instantaneous, LastHeard,

@@ -1,9 +1,7 @@
 //! Fairness decided in the server for all clients at once (DR-51).
 
-mod fairness_common;
-
+use crate::fairness_common::{linear, sampled_error, secs};
 use domain::{BodyId, SimTime};
-use fairness_common::{linear, sampled_error, secs};
 use glam::DVec3;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -1,6 +1,6 @@
 //! What convergence at the receiver costs and gains, measured: distance to the truth against jumps.
 //!
-//! `cargo test --release -p auramesh-reckoning --test motion_convergence -- --nocapture` prints the table.
+//! `cargo test --release -p auramesh-reckoning --test all motion_convergence -- --nocapture` prints the table.
 
 use domain::{BodyId, SimTime};
 use rand::SeedableRng;

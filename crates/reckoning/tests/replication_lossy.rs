@@ -1,8 +1,7 @@
 //! A server, an owner and three more clients on a network that loses, repeats and reorders: everything converges, nothing is
 //! corrupted (DR-46, DR-47, DR-48).
 
-mod replication_common;
-
+use crate::replication_common::{CALM, STORM, Town};
 use domain::{BodyId, SimTime};
 use glam::DVec3;
 use reckoning::codec::{BitReader, BitWriter, Guarantee, Malformed};
@@ -11,7 +10,6 @@ use reckoning::replication::{
     ClientConfig, ClientEvent, ClientId, DrObject, Rpc, ServerConfig, ServerEvent, Within,
     read_call,
 };
-use replication_common::{CALM, STORM, Town};
 
 const TANK: BodyId = BodyId(7);
 
@@ -47,7 +45,7 @@ fn truth(now: SimTime, stop: f64) -> TrueState {
     }
 }
 
-fn town(weather: replication_common::Weather) -> Town {
+fn town(weather: crate::replication_common::Weather) -> Town {
     let mut town = Town::new(
         ServerConfig::default(),
         &ClientConfig::default(),

@@ -1,7 +1,6 @@
 //! The other ways to use it: without a shared clock (DR-12), with a fairness policy in the server (DR-51), and under attack.
 
-mod replication_common;
-
+use crate::replication_common::{CALM, STORM, Town, Weather};
 use domain::{BodyId, SimTime};
 use glam::DVec3;
 use rand::{RngExt, SeedableRng};
@@ -10,7 +9,6 @@ use reckoning::fairness::PolicyTag;
 use reckoning::fairness::policies::{Base, Budget, Deterministic, EveryKth, Weights};
 use reckoning::motion::{Thresholds, TrueState};
 use reckoning::replication::{ClientConfig, DrObject, ServerConfig, ServerEvent, Timing};
-use replication_common::{CALM, STORM, Town, Weather};
 use std::num::NonZeroU32;
 
 const TANK: BodyId = BodyId(7);

@@ -1,10 +1,8 @@
 //! Bytes of unknown origin: refused with a reason, and nothing has changed.
 
-mod stream_common;
-
+use crate::stream_common::{Balls, Session, at_once};
 use proptest::prelude::*;
 use reckoning::stream::{StreamDecoder, StreamError, StreamSettings, seal_packet};
-use stream_common::{Balls, Session, at_once};
 
 fn session() -> Session {
     let mut session = Session::new(Balls::new(12, 31), StreamSettings::default());

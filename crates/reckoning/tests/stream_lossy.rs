@@ -1,11 +1,9 @@
 //! The state stream over bad links: loss, duplication and reordering of packets and of acknowledgements.
 
-mod stream_common;
-
+use crate::stream_common::{Balls, Session};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use reckoning::stream::StreamSettings;
-use stream_common::{Balls, Session};
 
 /// 100 ms each way.
 const LINK: u64 = 6;

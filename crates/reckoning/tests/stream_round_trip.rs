@@ -1,10 +1,8 @@
 //! The state stream over a link without faults: the client has exactly what the server exports, and what it shows is
 //! within the tolerances at every tick.
 
-mod stream_common;
-
+use crate::stream_common::{Balls, FAR_AWAY, Session, at_once};
 use reckoning::stream::StreamSettings;
-use stream_common::{Balls, FAR_AWAY, Session, at_once};
 
 fn settings(delay_ticks: u64) -> StreamSettings {
     StreamSettings {

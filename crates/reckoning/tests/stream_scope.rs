@@ -1,12 +1,10 @@
 //! Bodies that come and go, clients that join late, servers that hand bodies and clients to each other.
 
-mod stream_common;
-
+use crate::stream_common::{Balls, Session, at_once};
 use domain::BodyId;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use reckoning::stream::{Exporter, Feed, Source, StreamDecoder, StreamEncoder, StreamSettings};
-use stream_common::{Balls, Session, at_once};
 
 #[test]
 fn who_joins_late_sees_what_the_others_see() {

@@ -1,19 +1,15 @@
 //! Conversations between regions: short stories with every word that is said, kept as text in `conversations/`.
 //!
-//! A change of the protocol changes the text; `REWRITE=1 cargo test --release -p auramesh-region --test conversations`
+//! A change of the protocol changes the text; `REWRITE=1 cargo test --release -p auramesh-region --test all conversations`
 //! writes the files anew, and the difference is what a reviewer reads.
 
-mod common;
-#[path = "common/transcript.rs"]
-mod transcript;
-
+use crate::common::transcript::Transcript;
+use crate::common::{Setting, ball, crate_};
 use boundary::LifeState::{self, *};
-use common::{Setting, ball, crate_};
 use domain::{BodyId, Rect, RegionMap};
 use glam::Vec3;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use transcript::Transcript;
 
 /// A story: its file, what happens, and how it is played.
 struct Story {

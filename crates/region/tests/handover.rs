@@ -1,9 +1,7 @@
 //! A cluster changes hands: gone here at once, there at the next update, bit by bit the same, and never twice.
 
-mod common;
-
+use crate::common::{Line, Setting, Stage, ball, crate_, envelope, ground};
 use boundary::HandoverMode;
-use common::{Line, Setting, Stage, ball, crate_, envelope, ground};
 use domain::{Body, BodyForm, BodyId, Cluster, Epoch, Motion, Shape, Static, StaticId, Tick};
 use glam::{DVec3, Quat, Vec3};
 use region::RegionEvent;

@@ -1,9 +1,7 @@
 //! When a body projects an aura, who hears of it, and when it falls silent (digest 2.3 and 2.8).
 
-mod common;
-
+use crate::common::{Line, Setting, Stage, ball, crate_};
 use boundary::LifeState;
-use common::{Line, Setting, Stage, ball, crate_};
 use domain::{Body, BodyForm, BodyId, Motion, RegionId, Shape};
 use glam::{DVec3, Vec3};
 use std::collections::BTreeSet;

@@ -1,8 +1,6 @@
 //! A remote aura calls and never pushes (digest 2.4).
 
-mod common;
-
-use common::{Setting, Stage, ball, crate_, ground};
+use crate::common::{Setting, Stage, ball, crate_, ground};
 use domain::BodyId;
 use glam::Vec3;
 

@@ -1,8 +1,6 @@
 //! A region server starts again from its snapshot: what it believed to own and has since handed over is someone else's.
 
-mod common;
-
-use common::{Line, Setting, Stage, ball, envelope};
+use crate::common::{Line, Setting, Stage, ball, envelope};
 use domain::{BodyId, Epoch};
 use glam::Vec3;
 use wire::Message;

@@ -2,9 +2,7 @@
 //!
 //! The driver here is the ten lines of a real server's frame, with a frame time per server and a latency per link.
 
-mod common;
-
-use common::{Setting, ball, over_the_wire};
+use crate::common::{Setting, ball, over_the_wire};
 use domain::{BodyId, RegionId, SimTime};
 use region::{Region, RegionEvent};
 use std::collections::BTreeMap;

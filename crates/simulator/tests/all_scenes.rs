@@ -1,11 +1,9 @@
 //! Every built-in scene on 1, 2, 4 and 9 servers over a bad network: no checker finds anything.
 //!
 //! The large scenes run for their first seconds only, so that this takes a minute or two. Whole length:
-//! `AURAMESH_FULL=1 cargo test --release -p auramesh-simulator --test all_scenes`.
+//! `AURAMESH_FULL=1 cargo test --release -p auramesh-simulator --test all all_scenes`.
 
-mod common;
-
-use common::{assert_clean, network, run, scene};
+use crate::common::{assert_clean, network, run, scene};
 use scenes::builtin;
 use simulator::SimOptions;
 

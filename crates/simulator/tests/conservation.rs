@@ -2,9 +2,7 @@
 //!
 //! The checkers say so for every run. These tests count for themselves, from the facts alone.
 
-mod common;
-
-use common::{assert_clean, network, scene, watch};
+use crate::common::{assert_clean, network, scene, watch};
 use domain::BodyId;
 use simulator::SimOptions;
 use simulator::facts::Fact;

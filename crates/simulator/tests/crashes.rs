@@ -1,8 +1,6 @@
 //! Servers die and come back, links are cut: no body is lost, none is doubled, and the run goes on (I1, I2, I4).
 
-mod common;
-
-use common::{assert_clean, network, parse, run, run_watched, scene};
+use crate::common::{assert_clean, network, parse, run, run_watched, scene};
 use scenes::Scene;
 use simulator::faults::Fault;
 use simulator::{Outcome, SimOptions};

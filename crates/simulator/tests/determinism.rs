@@ -1,8 +1,6 @@
 //! I7: same build, scene, seed and options: same state, tick by tick. Another seed: another run. On one server: the bits of the bare engine.
 
-mod common;
-
-use common::{network, parse, run, scene};
+use crate::common::{network, parse, run, scene};
 use domain::{Body, Joint, JointKind, Shape, SimTime};
 use glam::Vec3;
 use rapier3d::prelude::{

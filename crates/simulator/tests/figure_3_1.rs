@@ -2,10 +2,8 @@
 //!
 //! Every group is played with several phases, frame times and networks within the tolerances: the answer is always the same.
 
-mod common;
-
+use crate::common::{History, assert_clean, network, run_watched, scene};
 use boundary::Policy;
-use common::{History, assert_clean, network, run_watched, scene};
 use domain::{BodyId, RegionId};
 use scenes::Scene;
 use simulator::frames::FrameModel;

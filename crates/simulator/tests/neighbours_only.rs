@@ -1,8 +1,6 @@
 //! AP-31: servers that are no neighbours exchange not one datagram, unless bodies stray.
 
-mod common;
-
-use common::{run_clean, scene};
+use crate::common::{run_clean, scene};
 use domain::Layout;
 use simulator::SimOptions;
 
@@ -52,7 +50,7 @@ speed = 8.0
             );
         }
     }
-    let outcome = run_clean(&common::parse(&text), &SimOptions::default());
+    let outcome = run_clean(&crate::common::parse(&text), &SimOptions::default());
     assert!(outcome.datagrams_between_strangers > 0);
     assert!(outcome.collisions > 0, "they met");
 }

@@ -1,8 +1,6 @@
 //! AP-25: two bodies that call each other over at the same time are counted, and the tie-break ends it.
 
-mod common;
-
-use common::{network, parse, run, run_clean};
+use crate::common::{network, parse, run, run_clean};
 use simulator::SimOptions;
 
 /// Pairs of small balls that meet exactly on the border: both sides project, the normal case for small bodies (digest 8.2).

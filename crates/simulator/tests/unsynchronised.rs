@@ -1,8 +1,6 @@
 //! Servers without lock-step: phases, frame times and networks of all kinds (digest 2.13), within the tolerances and beyond them.
 
-mod common;
-
-use common::{assert_clean, network, run, run_clean, run_watched, scene};
+use crate::common::{assert_clean, network, run, run_clean, run_watched, scene};
 use domain::{RegionId, Tick};
 use simulator::frames::FrameModel;
 use simulator::{SendOrder, SimOptions};

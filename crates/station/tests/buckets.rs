@@ -1,7 +1,6 @@
 //! Spatial-temporal buckets (thesis §4.4.1): hits close in time and place are played together (ML-30).
 
-mod common;
-use common::*;
+use crate::common::*;
 use domain::{BodyId, SimTime};
 use glam::DVec3;
 use station::*;

@@ -1,7 +1,6 @@
 //! Bytes from anywhere: what is sealed opens again, what is forged does not, anything else is an error; and how many bytes there are.
 
-mod common;
-use common::*;
+use crate::common::*;
 use domain::{BodyId, SimTime};
 use glam::DVec3;
 use rand::{RngExt, SeedableRng};

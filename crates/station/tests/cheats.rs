@@ -1,7 +1,6 @@
 //! Stations that lie: what they say is not believed, is counted, and changes nothing.
 
-mod common;
-use common::*;
+use crate::common::*;
 use domain::{BodyId, SimTime};
 use glam::DVec3;
 use station::messages::*;

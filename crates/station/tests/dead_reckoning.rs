@@ -1,7 +1,6 @@
 //! Dead reckoning between stations: what is sent, and what replicas do with it.
 
-mod common;
-use common::*;
+use crate::common::*;
 use domain::{BodyId, SimTime};
 use glam::DVec3;
 use rand::{RngExt, SeedableRng};

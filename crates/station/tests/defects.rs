@@ -1,8 +1,7 @@
 //! The fifteen defects of the published pseudo-code (the digest's §2.14). Each test shows what the published rule does, and that ours
 //! does not.
 
-mod common;
-use common::*;
+use crate::common::*;
 use domain::{BodyId, SimTime};
 use glam::DVec3;
 use station::messages::{Record, RecordKind, Vote, VoteKind};

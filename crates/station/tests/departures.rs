@@ -1,7 +1,6 @@
 //! Stations that die, come back or are sent away, and users who ask for what cannot be.
 
-mod common;
-use common::*;
+use crate::common::*;
 use domain::BodyId;
 use glam::DVec3;
 use station::*;

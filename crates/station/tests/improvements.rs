@@ -1,7 +1,6 @@
 //! Beyond the papers, each against them with the same seeds. The full grid is the experiment `ml-offline`.
 
-mod common;
-use common::*;
+use crate::common::*;
 use domain::SimTime;
 use reckoning::motion::InjectedClock;
 use scenes::encounters;

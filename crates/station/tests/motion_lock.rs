@@ -1,7 +1,6 @@
 //! Motion-lock itself, sentence by sentence (thesis §4.2.3 and §4.3.1; the digest's §2.11, §2.12).
 
-mod common;
-use common::*;
+use crate::common::*;
 use domain::{BodyId, SimTime};
 use glam::DVec3;
 use station::messages::{Datagram, Record, RecordKind};

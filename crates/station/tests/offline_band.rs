@@ -1,7 +1,6 @@
 //! The thesis's grid, small: what our numbers look like. The experiment `ml-offline` is the real one.
 
-mod common;
-use common::*;
+use crate::common::*;
 use station::{Protocol, Settings, StationId};
 
 #[test]

@@ -1,7 +1,6 @@
 //! The baselines: control, super-node, post-collision, pre-collision; and several masters, three stations, globals.
 
-mod common;
-use common::*;
+use crate::common::*;
 use domain::{BodyId, SimTime};
 use glam::DVec3;
 use station::messages::{Vote, VoteKind};

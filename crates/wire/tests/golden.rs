@@ -1,8 +1,6 @@
 //! The bytes of version 2 are a promise to servers that are still running it. If this fails, the format has
 //! changed: either undo the change, or raise `wire::VERSION` and write a new file beside the old one.
 
-mod common;
-
 use wire::{Message, decode, encode};
 
 fn hex(bytes: &[u8]) -> String {
@@ -24,7 +22,7 @@ fn unhex(text: &str) -> Vec<u8> {
 #[test]
 fn version_2_has_these_bytes() {
     let golden = include_str!("golden/version-2.hex");
-    let bytes = encode(&common::sample()).expect("the sample is valid");
+    let bytes = encode(&crate::common::sample()).expect("the sample is valid");
     assert_eq!(
         hex(&bytes),
         golden,
@@ -36,7 +34,7 @@ fn version_2_has_these_bytes() {
 #[test]
 fn version_2_is_understood() {
     let got = decode(&unhex(include_str!("golden/version-2.hex"))).expect("our own envelope");
-    let mut expected = common::sample();
+    let mut expected = crate::common::sample();
     for message in &mut expected.messages {
         if let Message::AuraUpsert(upsert) = message {
             *upsert = upsert.rounded_outwards();
@@ -66,7 +64,7 @@ fn every_message_is_documented_and_every_documented_message_exists() {
         .map(|(tag, name)| (*tag, (*name).to_owned()))
         .collect();
     assert_eq!(documented, exist);
-    let sample = common::sample();
+    let sample = crate::common::sample();
     for message in &sample.messages {
         let debug = format!("{message:?}");
         let name = debug.split(['(', ' ']).next().unwrap_or_default();

@@ -1,8 +1,6 @@
 //! Bytes from nowhere: an error, never a panic, never a wrong envelope.
 
-mod common;
-
-use common::{envelopes, sample, sample_offer};
+use crate::common::{envelopes, sample, sample_offer};
 use domain::{BodyId, Epoch, JointKind, RegionId, Tick};
 use glam::{DVec3, Quat, Vec3};
 use proptest::prelude::*;

@@ -1,8 +1,6 @@
 //! What is sent is what is received: offers bit for bit, auras never smaller.
 
-mod common;
-
-use common::{clusters, envelopes, offers, sample, upserts};
+use crate::common::{clusters, envelopes, offers, sample, upserts};
 use domain::{Cluster, RegionId, SimTime, Tick};
 use glam::{Quat, Vec3};
 use proptest::prelude::*;
@@ -110,7 +108,7 @@ proptest! {
 // AP-20, with the numbers that a careless format loses.
 #[test]
 fn minus_zero_and_denormals_survive() {
-    let mut offer = common::sample_offer();
+    let mut offer = crate::common::sample_offer();
     let body = &mut offer.cluster.bodies[0];
     body.motion.position = glam::DVec3::new(-0.0, 5e-324, f64::MIN_POSITIVE / 2.0);
     body.motion.linear_velocity = Vec3::new(-0.0, 1e-45, f32::MIN_POSITIVE / 2.0);
@@ -145,10 +143,10 @@ fn a_buffer_can_be_used_again() {
 fn a_wall_of_bricks_says_its_form_once() {
     let brick = || domain::Shape::Cuboid { size: Vec3::ONE };
     let offer_of = |count: u64| {
-        let mut offer = common::sample_offer();
+        let mut offer = crate::common::sample_offer();
         offer.cluster = Cluster {
             bodies: (0..count)
-                .map(|id| common::sample_body(id, brick()))
+                .map(|id| crate::common::sample_body(id, brick()))
                 .collect(),
             ..Cluster::default()
         };
@@ -175,7 +173,8 @@ fn a_run_of_like_auras_is_small() {
         )
     };
     let run = |count: u64| {
-        let auras = (0..count).map(|n| Message::AuraUpsert(common::sample_upsert(n, grid(n))));
+        let auras =
+            (0..count).map(|n| Message::AuraUpsert(crate::common::sample_upsert(n, grid(n))));
         encode(&envelope_of(auras.collect())).expect("valid").len()
     };
     let each = (run(401) - run(1)) as f64 / 400.0;
@@ -187,7 +186,7 @@ fn limits_hold_for_what_the_receiver_sees_too() {
     let upsert = AuraUpsert {
         reach: wire::MAX_AURA_M,
         centre: glam::DVec3::splat(0.0001),
-        ..common::sample_upsert(1, glam::DVec3::ZERO)
+        ..crate::common::sample_upsert(1, glam::DVec3::ZERO)
     };
     // Rounded outwards it would be above the limit there, so it is refused here.
     let refused = encode(&envelope_of(vec![Message::AuraUpsert(upsert)])).expect_err("too far");

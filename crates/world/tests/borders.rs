@@ -1,8 +1,6 @@
 //! The border queries find exactly the bodies a walk over all of them finds, at every moment.
 
-mod common;
-
-use common::{cube, ground};
+use crate::common::{cube, ground};
 use domain::{Body, BodyForm, BodyId, Bounds, Motion, Rect, Shape};
 use glam::{DVec3, Vec3};
 use world::{World, WorldConfig};

@@ -1,8 +1,6 @@
 //! Contacts that begin are reported once, with depth and speeds from before the solver acted.
 
-mod common;
-
-use common::{cube, spawn_all, stack, steps, world_at};
+use crate::common::{cube, spawn_all, stack, steps, world_at};
 use domain::{BodyId, ContactEnd, StaticId};
 use glam::{DVec3, Vec3};
 use world::{ContactBegun, World};

@@ -1,8 +1,6 @@
 //! AP-20: a handover reproduces pose, velocities, shape, material and sleep state bit by bit.
 
-mod common;
-
-use common::{apart, cube, spawn_all, stack, steps, world_at};
+use crate::common::{apart, cube, spawn_all, stack, steps, world_at};
 use domain::{Body, BodyForm, BodyId, Joint, JointId, JointKind, Motion, Shape};
 use glam::{DVec3, Vec3};
 use world::{World, WorldError};

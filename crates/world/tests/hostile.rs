@@ -1,8 +1,6 @@
 //! Whatever comes from a file or a socket: a clear refusal, never a panic, and the world is as before.
 
-mod common;
-
-use common::{cube, ground, spawn_all, stack, steps, world_at};
+use crate::common::{cube, ground, spawn_all, stack, steps, world_at};
 use domain::{
     BodyId, Cluster, CompoundPart, ContactEnd, Joint, JointId, JointKind, Shape, Static, StaticId,
 };

@@ -1,8 +1,6 @@
 //! AP-20: pairs that touch through several parts of a mesh or compound keep their memory, too.
 
-mod common;
-
-use common::{apart, cube, spawn_all, steps};
+use crate::common::{apart, cube, spawn_all, steps};
 use domain::{Body, BodyForm, BodyId, CompoundPart, Motion, Shape, Static, StaticId};
 use glam::{DVec3, Quat, Vec3};
 use world::{World, WorldConfig};

@@ -1,9 +1,7 @@
 //! A world of one region computes what plain Rapier computes, bit by bit: neither the memory of contacts
 //! nor the listening for contacts changes anything while nobody is handed over.
 
-mod common;
-
-use common::{spawn_all, world_at};
+use crate::common::{spawn_all, world_at};
 use domain::{Body, BodyForm, BodyId, Joint, JointId, JointKind, Motion, Shape};
 use glam::{DVec3, Quat, Vec3};
 use rapier3d::prelude::{

@@ -1,8 +1,6 @@
 //! Scene queries, and the overlap test of the checkers.
 
-mod common;
-
-use common::{cube, spawn_all, world_at};
+use crate::common::{cube, spawn_all, world_at};
 use domain::{BodyId, ContactEnd, Shape, StaticId};
 use glam::{DVec3, Quat, Vec3};
 use world::{ShapeCache, World, penetration};

@@ -1,9 +1,7 @@
 //! Every shape rests where its geometry says, every joint allows what its kind says, fast bodies with
 //! continuous detection do not pass through thin ones.
 
-mod common;
-
-use common::{cube, ground, steps, world_at};
+use crate::common::{cube, ground, steps, world_at};
 use domain::{
     Body, BodyForm, BodyId, CompoundPart, Joint, JointId, JointKind, Motion, Shape, Static,
 };

@@ -1,9 +1,7 @@
 //! AP-20: a stack of ten boxes that is handed back and forth between two worlds stands as if it
 //! had never been moved.
 
-mod common;
-
-use common::{apart, cube, ground, spawn_all, stack, steps, world_at};
+use crate::common::{apart, cube, ground, spawn_all, stack, steps, world_at};
 use domain::{Body, BodyId, ContactEnd, Static};
 use glam::{DVec3, Quat, Vec3};
 use world::{World, WorldConfig};

@@ -17,7 +17,7 @@
 //!    exactly that state.
 
 use crate::messages::{Heartbeat, RegionPulse, RegionState};
-use crate::names::{NodeId, Term};
+use crate::names::{Generation, NodeId, Term};
 use crate::schema::{Assignment, ClusterView, Role, Seat, WorldSpec};
 use domain::{RegionId, SimTime, Tick};
 use std::collections::BTreeMap;
@@ -156,15 +156,20 @@ impl Planner {
         }
         let servers = &self.servers;
         self.shunned.retain(|node, _| servers.contains_key(node));
-        if view.assignment.generation != self.assignment.generation {
-            self.newest_tick = 0;
-            self.slow_since.clear();
-        }
-        self.assignment = view.assignment.clone();
+        self.committed(view.assignment.clone());
     }
 
     /// What was planned is law.
     pub fn committed(&mut self, assignment: Assignment) {
+        if assignment.generation != self.assignment.generation {
+            // Another world: what servers said of the one before is worth nothing. A dead one would count as ready.
+            self.newest_tick = 0;
+            self.slow_since.clear();
+            for server in self.servers.values_mut() {
+                server.pulses.clear();
+                server.keeps.clear();
+            }
+        }
         self.assignment = assignment;
     }
 
@@ -221,9 +226,10 @@ impl Planner {
         self.servers.values().map(|server| server.good_until).min()
     }
 
-    /// Is every region furnished and waiting for the start?
-    pub fn all_ready(&self) -> bool {
-        !self.assignment.seats.is_empty()
+    /// Is every region of this world furnished and waiting for the start?
+    pub fn all_ready(&self, generation: Generation) -> bool {
+        self.assignment.generation == generation
+            && !self.assignment.seats.is_empty()
             && self
                 .assignment
                 .regions()

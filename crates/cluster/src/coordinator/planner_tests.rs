@@ -2,7 +2,7 @@
 
 use super::planner::{Plan, Planner, PlannerSettings, Why};
 use crate::messages::{Heartbeat, RegionPulse, RegionState};
-use crate::names::{NodeId, Term};
+use crate::names::{Generation, NodeId, Term};
 use crate::schema::{Assignment, ClusterView, NodeInfo, Role, WorldOptions, WorldSpec};
 use domain::{RegionId, SimTime, Tick};
 use std::collections::{BTreeMap, BTreeSet};
@@ -185,6 +185,27 @@ fn the_first_assignment_waits_for_the_servers_it_was_promised() {
     stage.join(B);
     stage.run(100);
     assert!(stage.owners().iter().all(Option::is_some));
+}
+
+/// Found by killing a server right before a reset: its word of the old world counted in the new one, which started without that region.
+#[test]
+fn a_new_world_does_not_start_with_a_server_that_died_in_the_old_one() {
+    let mut stage = Stage::new(2, &[A, B]);
+    stage.run(3000);
+    let old = stage.world.generation;
+    assert!(stage.planner.all_ready(old));
+    stage.beating.remove(&A);
+    stage.world.generation = Generation(old.0 + 1);
+    stage.world.start_unix_ns = None;
+    let new = stage.world.generation;
+    assert!(!stage.planner.all_ready(new), "nothing is assigned yet");
+    stage.run(50);
+    assert_eq!(stage.owners(), [Some(A), Some(B)], "nobody has noticed yet");
+    stage.run(100);
+    assert!(!stage.planner.all_ready(new), "A has never said a word");
+    assert_eq!(stage.run(400), [(0, Why::Lost, B)], "before the start");
+    stage.run(100);
+    assert!(stage.planner.all_ready(new));
 }
 
 #[test]

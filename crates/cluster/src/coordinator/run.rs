@@ -296,7 +296,7 @@ impl Coordinator {
             reign.planner.committed(plan.assignment);
             return Ok(());
         }
-        if world.start_unix_ns.is_none() && reign.planner.all_ready() {
+        if world.start_unix_ns.is_none() && reign.planner.all_ready(world.generation) {
             let start = self.clock.machine() + COUNTDOWN;
             let started = WorldSpec {
                 start_unix_ns: Some(start.0),

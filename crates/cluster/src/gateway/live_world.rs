@@ -131,7 +131,8 @@ impl LiveWorld {
         if self.frame.is_none() || heard.is_some_and(|(tick, _)| self.is_last(*tick)) {
             return false;
         }
-        if waits_for_another(region, &self.heard, now) {
+        // Nothing happens before the start, nor while everybody waits.
+        if self.spec.start_unix_ns.is_none() || waits_for_another(region, &self.heard, now) {
             return false;
         }
         let asked = self.asked.get(&region).copied();

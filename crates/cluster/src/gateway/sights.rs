@@ -428,7 +428,7 @@ mod tests {
     #[test]
     fn who_waits_for_a_silent_region_is_not_called_silent() {
         let mut round = Round::new(Layers::HEALTH);
-        let seat = round.view.assignment.seats[0].clone();
+        let seat = round.view.assignment.seats[0];
         round.view.assignment.seats = vec![seat; 3];
         let ms = |ms: u64| SimTime(ms * 1_000_000);
         let states = |round: &mut Round, now: SimTime| -> Vec<HealthState> {

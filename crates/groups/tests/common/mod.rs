@@ -1,5 +1,4 @@
 //! A world with a few objects, and nodes that move them.
-#![allow(dead_code)]
 
 use domain::{Bounds, SimTime};
 use glam::{DVec3, Vec3};

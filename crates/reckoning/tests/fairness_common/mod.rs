@@ -1,5 +1,4 @@
 //! What the fairness tests share: the driver of the thesis's experiments, and error measured by brute force.
-#![allow(dead_code)] // each test file uses its own part
 
 use domain::{BodyId, SimTime};
 use glam::{DQuat, DVec3};
@@ -97,12 +96,6 @@ impl Drive {
         };
         drive.trigger = Trigger::new(BodyId(1), thresholds);
         drive
-    }
-
-    pub fn stop_and_go(seed: u64, duration: SimTime) -> Self {
-        let mut rng = Pcg64Mcg::seed_from_u64(seed);
-        let driver = Driver::stop_and_go(&mut rng, duration);
-        Self::of(driver, rng)
     }
 
     fn of(driver: Driver, rng: Pcg64Mcg) -> Self {

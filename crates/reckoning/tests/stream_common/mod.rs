@@ -1,5 +1,4 @@
 //! What the tests of the state stream share: a small world that never rests, and a link that misbehaves on command.
-#![allow(dead_code)] // Each test uses a part of it.
 
 use domain::{BodyId, Motion};
 use glam::{DVec3, Quat, Vec3};
@@ -91,10 +90,6 @@ impl Balls {
         self.bodies.iter().map(sample).collect()
     }
 }
-
-/// What becomes of a datagram: when it arrives, if at all; several times mean that often.
-pub trait Fate: FnMut(u64) -> Vec<u64> {}
-impl<F: FnMut(u64) -> Vec<u64>> Fate for F {}
 
 /// Datagrams under way, by time of arrival.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! Streaming a recording to one client over a link, and what comes of it.
 
-use crate::recording::Recording;
+use super::recording::Recording;
 use cpu_time::ThreadTime;
 use domain::BodyId;
 use rand::{RngExt, SeedableRng};

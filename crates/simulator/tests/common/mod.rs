@@ -1,5 +1,4 @@
 //! Running scenes and keeping what happened in them.
-#![allow(dead_code, reason = "every test file uses another part of it")]
 
 use domain::{BodyId, RegionId, SimTime, Tick};
 use scenes::Scene;

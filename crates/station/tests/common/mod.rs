@@ -1,5 +1,4 @@
 //! Stations in one thread, a network that misbehaves by seed, and bodies that follow paths: what all tests here share.
-#![allow(dead_code)] // each test uses its part
 
 use domain::{BodyId, SimTime};
 use glam::{DQuat, DVec3};

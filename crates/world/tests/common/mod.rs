@@ -1,5 +1,4 @@
 //! Small worlds that several tests share.
-#![allow(dead_code)]
 
 use domain::{Body, BodyForm, BodyId, Motion, Shape, Static, StaticId};
 use glam::{DVec3, Quat, Vec3};
