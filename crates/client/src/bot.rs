@@ -1,5 +1,6 @@
 //! A player without eyes: for load tests.
 
+use crate::Boxed;
 use crate::connection::{Client, ClientError};
 use crate::options::Options;
 use crate::scene::Event;
@@ -76,61 +77,65 @@ pub struct Bot {
 
 impl Bot {
     /// Connects.
-    pub async fn connect(url: &str, settings: BotSettings) -> Result<Self, ClientError> {
-        let mut options = settings.options.clone();
-        if settings.sight_m.is_some() {
-            // What it wants to see depends on where the world is.
-            options.area = Area::Nothing;
-        }
-        let client = Client::connect(url, options).await?;
-        Ok(Self {
-            client,
-            random: Pcg64::seed_from_u64(settings.seed),
-            settings,
-            mine: Vec::new(),
-            report: BotReport::default(),
+    pub fn connect(url: &str, settings: BotSettings) -> Boxed<'_, Result<Self, ClientError>> {
+        Box::pin(async move {
+            let mut options = settings.options.clone();
+            if settings.sight_m.is_some() {
+                // What it wants to see depends on where the world is.
+                options.area = Area::Nothing;
+            }
+            let client = Client::connect(url, options).await?;
+            Ok(Self {
+                client,
+                random: Pcg64::seed_from_u64(settings.seed),
+                settings,
+                mine: Vec::new(),
+                report: BotReport::default(),
+            })
         })
     }
 
     /// Lives its life.
-    pub async fn run(mut self) -> Result<BotReport, ClientError> {
-        let start = Instant::now();
-        let end = tokio::time::Instant::now() + self.settings.duration;
-        let mut walk = tokio::time::interval(Duration::from_millis(1000));
-        let mischief = self.settings.mischief.unwrap_or(Duration::from_secs(3600));
-        let mut mischief =
-            tokio::time::interval_at(tokio::time::Instant::now() + mischief, mischief);
-        let mut last: Option<Instant> = None;
-        let mut first_frame = None;
-        loop {
-            tokio::select! {
-                event = self.client.next_event() => match event {
-                    Some(Event::Updated { frame }) => {
-                        let now = Instant::now();
-                        if let Some(last) = last {
-                            let gap = now.duration_since(last).as_secs_f64();
-                            self.report.longest_gap_secs = self.report.longest_gap_secs.max(gap);
-                            self.report.gaps += u64::from(gap > 0.1);
+    pub fn run(mut self) -> Boxed<'static, Result<BotReport, ClientError>> {
+        Box::pin(async move {
+            let start = Instant::now();
+            let end = tokio::time::Instant::now() + self.settings.duration;
+            let mut walk = tokio::time::interval(Duration::from_millis(1000));
+            let mischief = self.settings.mischief.unwrap_or(Duration::from_secs(3600));
+            let mut mischief =
+                tokio::time::interval_at(tokio::time::Instant::now() + mischief, mischief);
+            let mut last: Option<Instant> = None;
+            let mut first_frame = None;
+            loop {
+                tokio::select! {
+                    event = self.client.next_event() => match event {
+                        Some(Event::Updated { frame }) => {
+                            let now = Instant::now();
+                            if let Some(last) = last {
+                                let gap = now.duration_since(last).as_secs_f64();
+                                self.report.longest_gap_secs = self.report.longest_gap_secs.max(gap);
+                                self.report.gaps += u64::from(gap > 0.1);
+                            }
+                            last = Some(now);
+                            let first = *first_frame.get_or_insert(frame);
+                            self.report.frames = frame.saturating_sub(first);
                         }
-                        last = Some(now);
-                        let first = *first_frame.get_or_insert(frame);
-                        self.report.frames = frame.saturating_sub(first);
-                    }
-                    Some(_) => {}
-                    None => return Err(ClientError::Closed),
-                },
-                _ = walk.tick(), if self.settings.sight_m.is_some() => self.walk().await?,
-                _ = mischief.tick() => self.act().await?,
-                () = tokio::time::sleep_until(end) => break,
+                        Some(_) => {}
+                        None => return Err(ClientError::Closed),
+                    },
+                    _ = walk.tick(), if self.settings.sight_m.is_some() => self.walk().await?,
+                    _ = mischief.tick() => self.act().await?,
+                    () = tokio::time::sleep_until(end) => break,
+                }
             }
-        }
-        let traffic = self.client.traffic();
-        self.report.secs = start.elapsed().as_secs_f64();
-        self.report.updates = traffic.updates;
-        self.report.bytes = traffic.bytes;
-        self.report.restarts = traffic.restarts;
-        self.report.bodies = self.client.look(|scene| scene.bodies().len());
-        Ok(self.report)
+            let traffic = self.client.traffic();
+            self.report.secs = start.elapsed().as_secs_f64();
+            self.report.updates = traffic.updates;
+            self.report.bytes = traffic.bytes;
+            self.report.restarts = traffic.restarts;
+            self.report.bodies = self.client.look(|scene| scene.bodies().len());
+            Ok(self.report)
+        })
     }
 
     fn chance(&mut self) -> f64 {

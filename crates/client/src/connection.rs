@@ -1,5 +1,6 @@
 //! A scene driven over a connection to a gateway.
 
+use crate::Boxed;
 use crate::link::Link;
 use crate::options::Options;
 use crate::scene::{Event, Scene, SceneError, Traffic};
@@ -119,43 +120,45 @@ pub struct Client {
 
 impl Client {
     /// Connects and waits until the gateway has let us in.
-    pub async fn connect(url: &str, options: Options) -> Result<Self, ClientError> {
-        let shared = Arc::new(Shared {
-            scene: Mutex::new(Scene::new(options.poses)),
-            start: Instant::now(),
-            end: Mutex::new(None),
-        });
-        let urls = std::iter::once(url.to_owned()).chain(options.alternatives.iter().cloned());
-        let urls: Vec<String> = urls.collect();
-        let link = open_first(&urls, &options).await?;
-        let patience = options.patience;
-        let (wishes, wanted) = mpsc::channel(MOST_WISHES);
-        let (told, events) = mpsc::channel(MOST_EVENTS);
-        let (welcomed, welcome) = oneshot::channel();
-        let driver = Driver {
-            shared: Arc::clone(&shared),
-            area: options.area,
-            options,
-            urls,
-            wanted,
-            told,
-            welcomed: Some(welcomed),
-            answers: BTreeMap::new(),
-            next_command: 0,
-            inspect: None,
-        };
-        tokio::spawn(driver.run(link));
-        let client = Self {
-            shared,
-            wishes,
-            events,
-            patience,
-        };
-        match tokio::time::timeout(patience, welcome).await {
-            Ok(Ok(())) => Ok(client),
-            Ok(Err(_)) => Err(client.end()),
-            Err(_) => Err(ClientError::NoAnswer),
-        }
+    pub fn connect(url: &str, options: Options) -> Boxed<'_, Result<Self, ClientError>> {
+        Box::pin(async move {
+            let shared = Arc::new(Shared {
+                scene: Mutex::new(Scene::new(options.poses)),
+                start: Instant::now(),
+                end: Mutex::new(None),
+            });
+            let urls = std::iter::once(url.to_owned()).chain(options.alternatives.iter().cloned());
+            let urls: Vec<String> = urls.collect();
+            let link = open_first(&urls, &options).await?;
+            let patience = options.patience;
+            let (wishes, wanted) = mpsc::channel(MOST_WISHES);
+            let (told, events) = mpsc::channel(MOST_EVENTS);
+            let (welcomed, welcome) = oneshot::channel();
+            let driver = Driver {
+                shared: Arc::clone(&shared),
+                area: options.area,
+                options,
+                urls,
+                wanted,
+                told,
+                welcomed: Some(welcomed),
+                answers: BTreeMap::new(),
+                next_command: 0,
+                inspect: None,
+            };
+            tokio::spawn(driver.run(link));
+            let client = Self {
+                shared,
+                wishes,
+                events,
+                patience,
+            };
+            match tokio::time::timeout(patience, welcome).await {
+                Ok(Ok(())) => Ok(client),
+                Ok(Err(_)) => Err(client.end()),
+                Err(_) => Err(ClientError::NoAnswer),
+            }
+        })
     }
 
     /// Why the connection has ended.

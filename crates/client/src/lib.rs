@@ -40,3 +40,6 @@ pub use options::{Options, Tap};
 pub use pace::Pace;
 pub use reckoning::stream::Shown;
 pub use scene::{Event, KnownBody, Scene, SceneError, Traffic};
+
+/// What entry points return. An `async fn` is compiled again in every program that awaits it, with all it uses of hyper and the like; a boxed future once, here.
+pub type Boxed<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -26,3 +26,6 @@ pub mod post_office;
 pub mod schema;
 pub mod server;
 pub mod store;
+
+/// What entry points return. An `async fn` is compiled again in every program that awaits it, with all it uses of hyper and the like; a boxed future once, here.
+pub type Boxed<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,5 +1,6 @@
 //! A process as a member of the cluster: it registers, stays registered, and follows what the control plane says.
 
+use crate::Boxed;
 use crate::carrier::Carrier;
 use crate::names::Place;
 use crate::schema::{self, ClusterView, Keys, NodeInfo};
@@ -27,27 +28,29 @@ pub struct Membership {
 
 impl Membership {
     /// Registers the process and begins to follow the cluster. Waits until the control plane has answered.
-    pub async fn join(
+    pub fn join(
         store: Arc<dyn Store>,
         keys: Keys,
         info: NodeInfo,
         carrier: Arc<dyn Carrier>,
-    ) -> Self {
-        let mirror = Mirror::follow(Arc::clone(&store), keys.all()).await;
-        let (info, changed) = watch::channel(info);
-        let first = read(&keys, &mirror, &*carrier);
-        let (sender, view) = watch::channel(first);
-        let tasks = vec![
-            tokio::spawn(follow(keys.clone(), mirror, carrier, sender)),
-            tokio::spawn(stay_registered(Arc::clone(&store), keys.clone(), changed)),
-        ];
-        Self {
-            store,
-            keys,
-            info,
-            view,
-            tasks,
-        }
+    ) -> Boxed<'static, Self> {
+        Box::pin(async move {
+            let mirror = Mirror::follow(Arc::clone(&store), keys.all()).await;
+            let (info, changed) = watch::channel(info);
+            let first = read(&keys, &mirror, &*carrier);
+            let (sender, view) = watch::channel(first);
+            let tasks = vec![
+                tokio::spawn(follow(keys.clone(), mirror, carrier, sender)),
+                tokio::spawn(stay_registered(Arc::clone(&store), keys.clone(), changed)),
+            ];
+            Self {
+                store,
+                keys,
+                info,
+                view,
+                tasks,
+            }
+        })
     }
 
     /// What the control plane says, as it changes.
@@ -86,15 +89,17 @@ impl Membership {
     }
 
     /// Leaves: the control plane forgets us at once.
-    pub async fn leave(self) {
-        for task in &self.tasks {
-            task.abort();
-        }
-        let key = self.keys.node(self.info.borrow().node);
-        let writes = vec![Write::Delete { key }];
-        let conditions = Vec::new();
-        // If it cannot be told, the lease will tell it.
-        let _ = self.store.commit(Transaction { conditions, writes }).await;
+    pub fn leave(self) -> Boxed<'static, ()> {
+        Box::pin(async move {
+            for task in &self.tasks {
+                task.abort();
+            }
+            let key = self.keys.node(self.info.borrow().node);
+            let writes = vec![Write::Delete { key }];
+            let conditions = Vec::new();
+            // If it cannot be told, the lease will tell it.
+            let _ = self.store.commit(Transaction { conditions, writes }).await;
+        })
     }
 }
 

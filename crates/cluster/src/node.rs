@@ -1,5 +1,6 @@
 //! What every process of the cluster has: a name, a clock, a carrier, a place in the control plane.
 
+use crate::Boxed;
 use crate::carrier::{Carrier, ClusterKey, Switchboard, UdpCarrier};
 use crate::clock::ClusterClock;
 use crate::membership::Membership;
@@ -92,37 +93,39 @@ pub struct Node {
 
 impl Node {
     /// Opens the network and joins.
-    pub async fn join(
-        connection: &Connection,
+    pub fn join<'a>(
+        connection: &'a Connection,
         role: Role,
-        name: &str,
+        name: &'a str,
         url: Option<String>,
-    ) -> io::Result<Self> {
-        let id = NodeId::draw();
-        let switchboard = Switchboard::default();
-        let (carrier, address) = connection.network.open(&connection.key, &switchboard)?;
-        let carrier = match &connection.before {
-            Some(before) => before(carrier),
-            None => carrier,
-        };
-        carrier.announce(id);
-        let info = NodeInfo {
-            node: id,
-            role,
-            name: name.to_owned(),
-            address,
-            url,
-            leaving: false,
-        };
-        let keys = Keys::new(&connection.cluster);
-        let store = Arc::clone(&connection.store);
-        let membership = Membership::join(store, keys, info, Arc::clone(&carrier)).await;
-        Ok(Self {
-            id,
-            clock: Arc::new(ClusterClock::new()),
-            carrier,
-            switchboard,
-            membership,
+    ) -> Boxed<'a, io::Result<Self>> {
+        Box::pin(async move {
+            let id = NodeId::draw();
+            let switchboard = Switchboard::default();
+            let (carrier, address) = connection.network.open(&connection.key, &switchboard)?;
+            let carrier = match &connection.before {
+                Some(before) => before(carrier),
+                None => carrier,
+            };
+            carrier.announce(id);
+            let info = NodeInfo {
+                node: id,
+                role,
+                name: name.to_owned(),
+                address,
+                url,
+                leaving: false,
+            };
+            let keys = Keys::new(&connection.cluster);
+            let store = Arc::clone(&connection.store);
+            let membership = Membership::join(store, keys, info, Arc::clone(&carrier)).await;
+            Ok(Self {
+                id,
+                clock: Arc::new(ClusterClock::new()),
+                carrier,
+                switchboard,
+                membership,
+            })
         })
     }
 }

@@ -1,5 +1,6 @@
 //! A small HTTP server beside every process: `/healthz`, `/metrics`, `/status`.
 
+use crate::Boxed;
 use crate::carrier::Carrier;
 use crate::clock::ClusterClock;
 use crate::gateway::Counters;
@@ -138,8 +139,8 @@ pub fn router(operations: Operations) -> Router {
 }
 
 /// Serves the pages until the task is dropped.
-pub async fn serve(listener: TcpListener, operations: Operations) -> std::io::Result<()> {
-    axum::serve(listener, router(operations)).await
+pub fn serve(listener: TcpListener, operations: Operations) -> Boxed<'static, std::io::Result<()>> {
+    Box::pin(async move { axum::serve(listener, router(operations)).await })
 }
 
 /// Fine if a coordinator leads, and, for a server, every region of it steps.

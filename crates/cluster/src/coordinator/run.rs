@@ -1,6 +1,7 @@
 //! The coordinator's driver: elections, heartbeats, commits.
 
 use super::planner::{Planner, PlannerSettings, Why};
+use crate::Boxed;
 use crate::carrier::{Carrier, Datagram, Switchboard};
 use crate::clock::ClusterClock;
 use crate::membership::{LEASE, Membership};
@@ -44,27 +45,32 @@ struct Reign {
 
 impl Coordinator {
     /// Joins the cluster as a coordinator of this name and runs until `stop` becomes true.
-    pub async fn start(
-        connection: &Connection,
-        name: &str,
+    pub fn start<'a>(
+        connection: &'a Connection,
+        name: &'a str,
         settings: PlannerSettings,
         world: Option<WorldSpec>,
         stop: watch::Receiver<bool>,
-    ) -> io::Result<JoinHandle<()>> {
-        let node = Node::join(connection, Role::Coordinator, name, None).await?;
-        Ok(tokio::spawn(Self::serve(node, settings, world, stop)))
+    ) -> Boxed<'a, io::Result<JoinHandle<()>>> {
+        Box::pin(async move {
+            let node = Node::join(connection, Role::Coordinator, name, None).await?;
+            Ok(tokio::spawn(Self::serve(node, settings, world, stop)))
+        })
     }
 
     /// Runs in a process that has joined until `stop` becomes true.
-    pub async fn serve(
+    pub fn serve(
         node: Node,
         settings: PlannerSettings,
         world: Option<WorldSpec>,
         stop: watch::Receiver<bool>,
-    ) {
-        let (clock, carrier) = (node.clock, node.carrier);
-        let coordinator = Self::new(node.id, clock, carrier, &node.switchboard, settings, world);
-        coordinator.run(node.membership, stop).await;
+    ) -> Boxed<'static, ()> {
+        Box::pin(async move {
+            let (clock, carrier) = (node.clock, node.carrier);
+            let coordinator =
+                Self::new(node.id, clock, carrier, &node.switchboard, settings, world);
+            coordinator.run(node.membership, stop).await;
+        })
     }
 
     /// Listens to heartbeats, and answers them, leading or not: everyone's clock follows whom it asks.

@@ -44,6 +44,7 @@ pub use roles::{ClientRole, Guest, Tokens, TokensError};
 pub use settings::{ClientLimits, GatewaySettings, TlsFiles};
 pub use world_change::{WorldChange, WorldChangeError, change_world};
 
+use crate::Boxed;
 use crate::carrier::Datagram;
 use crate::clock::ClusterClock;
 use crate::correspondent::Correspondent;
@@ -166,85 +167,91 @@ impl Gateway {
     }
 
     /// Serves until `stop` becomes true. The node's role is [`Gateway`](crate::schema::Role::Gateway).
-    pub async fn run(self, node: Node, stop: watch::Receiver<bool>) {
-        let membership = Arc::new(node.membership);
-        let me = node.id.endpoint();
-        let (clock, carrier) = (Arc::clone(&node.clock), Arc::clone(&node.carrier));
-        let correspondent = Correspondent::new(me, clock, carrier, &node.switchboard);
-        let follower = Arc::clone(&node.clock);
-        let hear = move |datagram: Datagram| hear_pulse(&follower, &datagram);
-        node.switchboard
-            .connect(node.id.pulse_endpoint(), Arc::new(hear));
-        let (requests, receiver) = mpsc::channel(REQUESTS);
-        let hub = Hub::new(
-            Arc::clone(&self.settings),
-            Arc::clone(&self.counters),
-            Arc::clone(&node.clock),
-            Arc::clone(&membership),
-            correspondent,
-            node.id,
-            self.demo,
-        );
-        let beat = async {
-            let view = membership.view();
-            loop {
-                let leader = view.borrow().leader.as_ref().map(|leader| leader.node);
-                if let Some(leader) = leader {
-                    let heartbeat = Heartbeat {
-                        node: node.id,
-                        sent: node.clock.local(),
-                        answered: node.clock.answered(),
-                        generation: Generation::default(),
-                        regions: Vec::new(),
-                        keeps: Vec::new(),
-                        clock_bound: node.clock.bound(),
-                    };
-                    let bytes = messages::encode(&heartbeat);
-                    node.carrier
-                        .send(node.id.pulse_endpoint(), leader.pulse_endpoint(), &bytes);
+    pub fn run(self, node: Node, stop: watch::Receiver<bool>) -> Boxed<'static, ()> {
+        Box::pin(async move {
+            let membership = Arc::new(node.membership);
+            let me = node.id.endpoint();
+            let (clock, carrier) = (Arc::clone(&node.clock), Arc::clone(&node.carrier));
+            let correspondent = Correspondent::new(me, clock, carrier, &node.switchboard);
+            let follower = Arc::clone(&node.clock);
+            let hear = move |datagram: Datagram| hear_pulse(&follower, &datagram);
+            node.switchboard
+                .connect(node.id.pulse_endpoint(), Arc::new(hear));
+            let (requests, receiver) = mpsc::channel(REQUESTS);
+            let hub = Hub::new(
+                Arc::clone(&self.settings),
+                Arc::clone(&self.counters),
+                Arc::clone(&node.clock),
+                Arc::clone(&membership),
+                correspondent,
+                node.id,
+                self.demo,
+            );
+            let beat = async {
+                let view = membership.view();
+                loop {
+                    let leader = view.borrow().leader.as_ref().map(|leader| leader.node);
+                    if let Some(leader) = leader {
+                        let heartbeat = Heartbeat {
+                            node: node.id,
+                            sent: node.clock.local(),
+                            answered: node.clock.answered(),
+                            generation: Generation::default(),
+                            regions: Vec::new(),
+                            keeps: Vec::new(),
+                            clock_bound: node.clock.bound(),
+                        };
+                        let bytes = messages::encode(&heartbeat);
+                        node.carrier.send(
+                            node.id.pulse_endpoint(),
+                            leader.pulse_endpoint(),
+                            &bytes,
+                        );
+                    }
+                    tokio::time::sleep(BEAT).await;
                 }
-                tokio::time::sleep(BEAT).await;
+            };
+            let lobby = Arc::new(Lobby {
+                settings: Arc::clone(&self.settings),
+                tokens: self.tokens,
+                counters: Arc::clone(&self.counters),
+                clock: Arc::clone(&node.clock),
+                requests,
+                sessions: AtomicU64::new(0),
+            });
+            let seats = Seats::new(self.settings.limits, self.counters);
+            #[cfg(feature = "tls")]
+            if let Some(hall) = self.hall {
+                let (lobby, stop) = (Arc::clone(&lobby), stop.clone());
+                tokio::spawn(hall.serve(lobby, seats.clone(), stop));
             }
-        };
-        let lobby = Arc::new(Lobby {
-            settings: Arc::clone(&self.settings),
-            tokens: self.tokens,
-            counters: Arc::clone(&self.counters),
-            clock: Arc::clone(&node.clock),
-            requests,
-            sessions: AtomicU64::new(0),
-        });
-        let seats = Seats::new(self.settings.limits, self.counters);
-        #[cfg(feature = "tls")]
-        if let Some(hall) = self.hall {
-            let (lobby, stop) = (Arc::clone(&lobby), stop.clone());
-            tokio::spawn(hall.serve(lobby, seats.clone(), stop));
-        }
-        let door = Door::new(self.listener, seats, self.keeper);
-        let router = Router::new()
-            .route("/ws", any(enter))
-            .route("/healthz", get(health))
-            .fallback(get(file))
-            .with_state(lobby);
-        let service = router.into_make_service_with_connect_info::<Peer>();
-        let mut stop_serving = stop.clone();
-        let server = axum::serve(door, service)
-            .with_graceful_shutdown(async move { stopped(&mut stop_serving).await });
-        let hub = start_hub(hub, receiver, stop.clone());
-        let mut stop = stop;
-        tokio::select! {
-            served = server => if let Err(error) = served {
-                tracing::error!(%error, "the gateway cannot serve");
-            },
-            () = beat => {}
-            // Connections that do not end by themselves are not waited for much longer.
-            () = async { stopped(&mut stop).await; tokio::time::sleep(Duration::from_secs(2)).await } => {}
-        }
-        // It ends with the flag, or with whoever could set it.
-        let _ = tokio::task::spawn_blocking(move || hub.map(std::thread::JoinHandle::join)).await;
-        if let Ok(membership) = Arc::try_unwrap(membership) {
-            membership.leave().await;
-        }
+            let door = Door::new(self.listener, seats, self.keeper);
+            let router = Router::new()
+                .route("/ws", any(enter))
+                .route("/healthz", get(health))
+                .fallback(get(file))
+                .with_state(lobby);
+            let service = router.into_make_service_with_connect_info::<Peer>();
+            let mut stop_serving = stop.clone();
+            let server = axum::serve(door, service)
+                .with_graceful_shutdown(async move { stopped(&mut stop_serving).await });
+            let hub = start_hub(hub, receiver, stop.clone());
+            let mut stop = stop;
+            tokio::select! {
+                served = server => if let Err(error) = served {
+                    tracing::error!(%error, "the gateway cannot serve");
+                },
+                () = beat => {}
+                // Connections that do not end by themselves are not waited for much longer.
+                () = async { stopped(&mut stop).await; tokio::time::sleep(Duration::from_secs(2)).await } => {}
+            }
+            // It ends with the flag, or with whoever could set it.
+            let _ =
+                tokio::task::spawn_blocking(move || hub.map(std::thread::JoinHandle::join)).await;
+            if let Ok(membership) = Arc::try_unwrap(membership) {
+                membership.leave().await;
+            }
+        })
     }
 }
 

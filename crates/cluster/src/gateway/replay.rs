@@ -2,6 +2,7 @@
 
 use super::files;
 use super::is_this_machine;
+use crate::Boxed;
 use crate::node::stopped;
 use axum::Router;
 use axum::body::Body;
@@ -73,18 +74,20 @@ impl ReplayServer {
     }
 
     /// Serves until `stop` becomes true.
-    pub async fn run(self, mut stop: watch::Receiver<bool>) -> io::Result<()> {
-        let router = Router::new()
-            .fallback(get(serve))
-            .with_state(Arc::clone(&self.shown));
-        let mut end = stop.clone();
-        let serving = axum::serve(self.listener, router)
-            .with_graceful_shutdown(async move { stopped(&mut end).await });
-        tokio::select! {
-            served = serving.into_future() => served,
-            // A browser that keeps its connection is not waited for.
-            () = async { stopped(&mut stop).await; tokio::time::sleep(std::time::Duration::from_millis(500)).await } => Ok(()),
-        }
+    pub fn run(self, mut stop: watch::Receiver<bool>) -> Boxed<'static, io::Result<()>> {
+        Box::pin(async move {
+            let router = Router::new()
+                .fallback(get(serve))
+                .with_state(Arc::clone(&self.shown));
+            let mut end = stop.clone();
+            let serving = axum::serve(self.listener, router)
+                .with_graceful_shutdown(async move { stopped(&mut end).await });
+            tokio::select! {
+                served = serving.into_future() => served,
+                // A browser that keeps its connection is not waited for.
+                () = async { stopped(&mut stop).await; tokio::time::sleep(std::time::Duration::from_millis(500)).await } => Ok(()),
+            }
+        })
     }
 }
 

@@ -18,6 +18,7 @@ pub use insight::{InsightBuilder, REGION_LAYERS};
 pub use pace::PATIENCE;
 pub use standby::{KeptSnapshot, Standby};
 
+use crate::Boxed;
 use crate::carrier::{Carrier, Switchboard};
 use crate::clock::ClusterClock;
 use crate::membership::Membership;
@@ -138,25 +139,31 @@ impl Server {
     }
 
     /// Does what the control plane says until `stop` becomes true; then gives everything away and ends.
-    pub async fn run(mut self, membership: Membership, mut stop: watch::Receiver<bool>) {
-        let mut view = membership.view();
-        let current = view.borrow_and_update().clone();
-        self.handle_view(&current);
-        loop {
-            tokio::select! {
-                changed = view.changed() => {
-                    if changed.is_err() {
-                        break;
+    pub fn run(
+        mut self,
+        membership: Membership,
+        mut stop: watch::Receiver<bool>,
+    ) -> Boxed<'static, ()> {
+        Box::pin(async move {
+            let mut view = membership.view();
+            let current = view.borrow_and_update().clone();
+            self.handle_view(&current);
+            loop {
+                tokio::select! {
+                    changed = view.changed() => {
+                        if changed.is_err() {
+                            break;
+                        }
+                        let current = view.borrow_and_update().clone();
+                        self.handle_view(&current);
                     }
-                    let current = view.borrow_and_update().clone();
-                    self.handle_view(&current);
+                    Some(place) = self.doubts.recv() => self.resolve(place, &membership).await,
+                    () = crate::node::stopped(&mut stop) => break,
                 }
-                Some(place) = self.doubts.recv() => self.resolve(place, &membership).await,
-                () = crate::node::stopped(&mut stop) => break,
             }
-        }
-        self.say_farewell(&membership, &mut view).await;
-        membership.leave().await;
+            self.say_farewell(&membership, &mut view).await;
+            membership.leave().await;
+        })
     }
 
     /// A region's thread was away: is it still in charge?

@@ -13,6 +13,7 @@ use super::{
     Change, Entry, LeaseId, Listing, MAX_KEY_BYTES, MAX_VALUE_BYTES, Revision, Store, StoreError,
     Transaction, Unchanged, Write,
 };
+use crate::Boxed;
 use async_trait::async_trait;
 use etcd_client::{
     Certificate, Client, Compare, CompareOp, ConnectOptions, Error, Event, EventType, GetOptions,
@@ -113,14 +114,16 @@ pub struct Etcd {
 
 impl Etcd {
     /// Connects, and asks once, so that wrong settings are found now. [`StoreError::Unreachable`] may be worth another try.
-    pub async fn connect(settings: &EtcdSettings) -> Result<Self, StoreError> {
-        let connect = Client::connect(&settings.endpoints, Some(settings.options()?));
-        let client = within(connect).await?;
-        let etcd = Self { client };
-        // With etcd's authentication on and a wrong user this fails; a key of ours that is not there yet is no error.
-        let probe = GetOptions::new().with_count_only();
-        within(etcd.client.kv_client().get("auramesh/", Some(probe))).await?;
-        Ok(etcd)
+    pub fn connect(settings: &EtcdSettings) -> Boxed<'_, Result<Self, StoreError>> {
+        Box::pin(async move {
+            let connect = Client::connect(&settings.endpoints, Some(settings.options()?));
+            let client = within(connect).await?;
+            let etcd = Self { client };
+            // With etcd's authentication on and a wrong user this fails; a key of ours that is not there yet is no error.
+            let probe = GetOptions::new().with_count_only();
+            within(etcd.client.kv_client().get("auramesh/", Some(probe))).await?;
+            Ok(etcd)
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The embedded store of another process, over TCP.
 
 use super::{Change, Embedded, LeaseId, Listing, Revision, Store, StoreError, Transaction, frames};
+use crate::Boxed;
 use crate::carrier::ClusterKey;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -40,25 +41,27 @@ enum Answer {
 type Reply = Result<Answer, StoreError>;
 
 /// Serves a store until the task is dropped.
-pub async fn serve(listener: TcpListener, store: Embedded, key: ClusterKey) {
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    loop {
-        let Ok((stream, peer)) = listener.accept().await else {
-            // Out of file handles, most likely: others may close some.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            continue;
-        };
-        let Ok(seat) = Arc::clone(&room).try_acquire_owned() else {
-            continue;
-        };
-        let (store, key) = (store.clone(), key.clone());
-        tokio::spawn(async move {
-            let _seat = seat;
-            if let Err(error) = attend(stream, &store, &key).await {
-                tracing::debug!(%peer, %error, "a control-plane connection ended");
-            }
-        });
-    }
+pub fn serve(listener: TcpListener, store: Embedded, key: ClusterKey) -> Boxed<'static, ()> {
+    Box::pin(async move {
+        let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        loop {
+            let Ok((stream, peer)) = listener.accept().await else {
+                // Out of file handles, most likely: others may close some.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let Ok(seat) = Arc::clone(&room).try_acquire_owned() else {
+                continue;
+            };
+            let (store, key) = (store.clone(), key.clone());
+            tokio::spawn(async move {
+                let _seat = seat;
+                if let Err(error) = attend(stream, &store, &key).await {
+                    tracing::debug!(%peer, %error, "a control-plane connection ended");
+                }
+            });
+        }
+    })
 }
 
 async fn attend(mut stream: TcpStream, store: &Embedded, key: &ClusterKey) -> io::Result<()> {
