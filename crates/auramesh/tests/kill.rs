@@ -5,11 +5,14 @@
 
 mod busy;
 mod live_processes;
+#[path = "../../cluster/tests/stalls/mod.rs"]
+mod stalls;
 
 use cluster::names::Term;
 use domain::RegionId;
 use live_processes::{Cluster, Engines, Setup, free_address};
 use rand::{RngExt, SeedableRng};
+use stalls::Stalls;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -18,6 +21,10 @@ const REGIONS: u32 = 4;
 const CLIENTS: usize = 3;
 /// A region must be back within this time.
 const BACK: Duration = Duration::from_secs(1);
+/// A kill while the machine itself stood still does not count; as many more are made, up to this.
+const MOST_STALLED: u32 = 3;
+/// For tests that are about something else than how soon a death is noticed: nobody is taken for dead because the machine paused.
+const PATIENT: &str = "silence_ms = 3000\n";
 
 fn kills(default: u32) -> u32 {
     let wanted = std::env::var("AURAMESH_KILLS").ok();
@@ -45,7 +52,11 @@ async fn settle(cluster: &mut Cluster) {
 }
 
 async fn ready(scene: &str) -> Cluster {
-    let mut cluster = Cluster::start(scene, REGIONS, REGIONS + 1).await;
+    ready_with(setup(scene, Engines::Embedded)).await
+}
+
+async fn ready_with(setup: Setup<'_>) -> Cluster {
+    let mut cluster = Cluster::start_with(setup).await.expect("embedded");
     settle(&mut cluster).await;
     cluster
 }
@@ -56,7 +67,7 @@ async fn back(cluster: &mut Cluster, regions: &[(RegionId, Term)], since: Instan
         let back = |(region, term): &(RegionId, Term)| cluster.back_since(*region, *term);
         regions.iter().map(back).collect::<Option<Vec<_>>>()
     };
-    let patience = Duration::from_secs(20);
+    let patience = Duration::from_secs(60);
     cluster
         .watch_until("its regions step again", patience, |cluster| {
             is_back(cluster).is_some()
@@ -80,21 +91,30 @@ async fn killed_servers_are_replaced(setup: Setup<'_>, seed: u64, kills: u32, lo
     cluster.invite(CLIENTS, &[address]).await;
     cluster.check_onlookers(Duration::from_secs(10)).await;
     let _busy = busy::Threads::start(load);
-    let patience = Duration::from_secs(if load == 0 { 10 } else { 60 });
+    let patience = Duration::from_secs(60);
+    let stalls = Stalls::watch();
     let mut slowest = Duration::ZERO;
-    for kill in 0..kills {
+    let (mut kill, mut stalled) = (0, 0);
+    while kill < kills + stalled {
         let region = RegionId(rng.random_range(0..REGIONS));
         let pause = Duration::from_millis(rng.random_range(0..1000));
         cluster.watch_for(pause).await;
         let (victim, term) = cluster.owner(region).expect("someone owns it");
         let its = cluster.regions_of(&victim);
+        let killed = Instant::now();
         drop(cluster.servers.remove(&victim));
-        let took = back(&mut cluster, &its, Instant::now()).await;
-        slowest = slowest.max(took);
+        let took = back(&mut cluster, &its, killed).await;
+        if load > 0 || stalls.judge(took, BACK, killed) {
+            slowest = slowest.max(took);
+        } else {
+            stalled += 1;
+            assert!(stalled <= MOST_STALLED, "this machine is too busy");
+        }
         println!(
             "{what}: kill {kill} of {victim} ({region}, term {}): back after {took:?}",
             term.0
         );
+        kill += 1;
         cluster.add_server();
         cluster.watch_for(Duration::from_millis(1500)).await;
         cluster
@@ -119,8 +139,9 @@ async fn killed_servers_are_replaced(setup: Setup<'_>, seed: u64, kills: u32, lo
         .iter()
         .map(|seat| seat.term.0 - 1)
         .sum::<u32>();
-    println!("{what}: regions were replaced or moved {terms} times for {kills} kills");
-    assert!(load > 0 || slowest < BACK, "{what}: took {slowest:?}");
+    println!(
+        "{what}: regions were replaced or moved {terms} times for {kill} kills, {stalled} of them while the machine stood still"
+    );
 }
 
 /// I1, I2: no body may depend on how busy the machine is.
@@ -200,18 +221,19 @@ async fn a_server_that_hangs_is_replaced_and_touches_nothing_when_it_comes_back(
     cluster.invite(1, &[address]).await;
     let (victim, term) = cluster.owner(RegionId(0)).expect("someone owns it");
     let its = cluster.regions_of(&victim);
+    let stalls = Stalls::watch();
+    let stopped = Instant::now();
     cluster.servers[&victim].signal("STOP");
-    let took = back(&mut cluster, &its, Instant::now()).await;
-    assert!(took < BACK, "took {took:?}");
+    let took = back(&mut cluster, &its, stopped).await;
+    stalls.judge(took, BACK, stopped);
     cluster.watch_for(Duration::from_secs(5)).await;
     cluster.check_afterwards().await;
     cluster.servers[&victim].signal("CONT");
     cluster.watch_for(Duration::from_secs(3)).await;
-    let revived = cluster.settled_tick();
-    cluster.check_all(revived - 120..revived);
+    cluster.check_afterwards().await;
     let (owner, now) = cluster.owner(RegionId(0)).expect("someone owns it");
     assert!(now > term && owner != victim || now > term.next());
-    cluster.check_onlookers(Duration::from_secs(5)).await;
+    cluster.check_onlookers(Duration::from_secs(30)).await;
     cluster.onlookers[0].check_undisturbed();
 }
 
@@ -251,13 +273,14 @@ async fn a_coordinator_that_dies_does_not_stop_the_physics() {
     let mut cluster = ready("corner-stacks").await;
     let before = cluster.settled_tick();
     drop(cluster.coordinator.take());
+    // Longer than any lease: it is noticed everywhere that nobody leads.
     cluster.watch_for(Duration::from_secs(4)).await;
+    cluster
+        .watch_until("physics goes on", Duration::from_secs(4), |cluster| {
+            cluster.settled_tick() > before + 200
+        })
+        .await;
     let without = cluster.settled_tick();
-    assert!(
-        without > before + 200,
-        "only {} ticks in 4 s",
-        without - before
-    );
     cluster.check_all(before..without);
     cluster.coordinator = Some(cluster.start_coordinator());
     cluster.watch_for(Duration::from_secs(8)).await;
@@ -282,9 +305,10 @@ async fn a_coordinator_on_etcd_is_replaced_by_another() {
     cluster.watch_for(Duration::from_secs(1)).await;
     let leader = |cluster: &Cluster| Some(cluster.view().leader.as_ref()?.node);
     let first = leader(&cluster).expect("one leads");
+    let stalls = Stalls::watch();
     let before = cluster.settled_tick();
     drop(cluster.coordinator.take());
-    let patience = Duration::from_secs(15);
+    let patience = Duration::from_secs(60);
     cluster
         .watch_until("the other one leads", patience, |cluster| {
             leader(cluster).is_some_and(|now| now != first)
@@ -292,12 +316,16 @@ async fn a_coordinator_on_etcd_is_replaced_by_another() {
         .await;
     // It does not take for dead whom it has not had the time to hear.
     cluster.watch_for(Duration::from_secs(3)).await;
-    cluster.check_all(before..cluster.settled_tick());
+    match stalls.longest(Instant::now()) {
+        None => drop(cluster.check_all(before..cluster.settled_tick())),
+        Some(_) => cluster.check_afterwards().await,
+    }
     let (victim, _) = cluster.owner(RegionId(1)).expect("someone owns it");
     let its = cluster.regions_of(&victim);
+    let killed = Instant::now();
     drop(cluster.servers.remove(&victim));
-    let took = back(&mut cluster, &its, Instant::now()).await;
-    assert!(took < BACK, "took {took:?}");
+    let took = back(&mut cluster, &its, killed).await;
+    stalls.judge(took, BACK, killed);
     cluster.watch_for(Duration::from_secs(2)).await;
     cluster.check_afterwards().await;
 }
@@ -305,18 +333,22 @@ async fn a_coordinator_on_etcd_is_replaced_by_another() {
 /// A gateway dies: physics does not notice, its clients go to another one or wait until it is back, by themselves, and see everything again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_that_dies_is_replaced_without_stopping_the_physics() {
-    let mut cluster = ready("corner-stacks").await;
+    let patient = Setup {
+        coordinator: PATIENT,
+        ..setup("corner-stacks", Engines::Embedded)
+    };
+    let mut cluster = ready_with(patient).await;
     let (first, second) = (free_address(), free_address());
     let gateway = cluster.start_gateway(first);
     let _other = cluster.start_gateway(second);
     cluster.invite(1, &[first, second]).await;
     cluster.invite(1, &[first]).await;
-    cluster.check_onlookers(Duration::from_secs(10)).await;
+    cluster.check_onlookers(Duration::from_secs(30)).await;
     let before = cluster.settled_tick();
     drop(gateway);
     cluster
-        .watch_until("one has gone to the other", Duration::from_secs(5), |it| {
-            it.onlookers[0].story().reconnected == 1
+        .watch_until("one has gone to the other", Duration::from_secs(30), |it| {
+            it.onlookers[0].story().reconnected == 1 && it.onlookers[1].story().lost == 1
         })
         .await;
     let waiting = cluster.onlookers[1].story();
@@ -327,11 +359,11 @@ async fn a_gateway_that_dies_is_replaced_without_stopping_the_physics() {
     );
     let _again = cluster.start_gateway(first);
     cluster
-        .watch_until("the other is back", Duration::from_secs(10), |it| {
+        .watch_until("the other is back", Duration::from_secs(60), |it| {
             it.onlookers[1].story().reconnected == 1
         })
         .await;
-    cluster.check_onlookers(Duration::from_secs(10)).await;
+    cluster.check_onlookers(Duration::from_secs(30)).await;
     let after = cluster.settled_tick();
     let (all, judged) = cluster.check_all(before..after);
     println!("gateway killed: {judged} of {all} ticks judged");
@@ -341,7 +373,12 @@ async fn a_gateway_that_dies_is_replaced_without_stopping_the_physics() {
 /// one of them: those who are told what happens move with the region.
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_join_and_leave_without_losing_a_tick() {
-    let mut cluster = Cluster::start("corner-stacks", REGIONS, 2).await;
+    let patient = Setup {
+        servers: 2,
+        coordinator: PATIENT,
+        ..setup("corner-stacks", Engines::Embedded)
+    };
+    let mut cluster = Cluster::start_with(patient).await.expect("embedded");
     cluster
         .watch_until("everyone steps", Duration::from_secs(30), |cluster| {
             cluster.roll.newest.len() == REGIONS as usize && cluster.is_safe()
@@ -351,23 +388,25 @@ async fn servers_join_and_leave_without_losing_a_tick() {
     let first = cluster.settled_tick();
     cluster.add_server();
     cluster.add_server();
-    cluster.watch_for(Duration::from_secs(4)).await;
     let owners = |cluster: &Cluster| -> BTreeSet<String> {
         let regions = (0..REGIONS).map(RegionId);
         regions
             .filter_map(|region| Some(cluster.owner(region)?.0))
             .collect()
     };
-    assert_eq!(owners(&cluster).len(), 4, "regions are spread over all");
+    let patience = Duration::from_secs(60);
+    cluster
+        .watch_until("regions are spread over all", patience, |cluster| {
+            owners(cluster).len() == 4
+        })
+        .await;
     for leaver in ["s0", "s1"] {
         let mut process = cluster.servers.remove(leaver).expect("it runs");
         process.signal("TERM");
         cluster
-            .watch_until(
-                "it gives its regions away",
-                Duration::from_secs(15),
-                |cluster| !owners(cluster).contains(leaver),
-            )
+            .watch_until("it gives its regions away", patience, |cluster| {
+                !owners(cluster).contains(leaver)
+            })
             .await;
         assert!(process.wait().success());
     }

@@ -26,7 +26,7 @@ fn ball(x: f64, y: f64, z: f64) -> Spawn {
 
 /// Asks until a ray strikes this: rays see the world as of the last step, and what is new may still be on its way. Says how far away it is.
 async fn strikes(client: &client::Client, from: DVec3, direction: Vec3, what: Struck) -> f32 {
-    let give_up = std::time::Instant::now() + Duration::from_secs(3);
+    let give_up = std::time::Instant::now() + Duration::from_secs(30);
     loop {
         let hit = client.ray(from, direction, 20.0).await.expect("asked");
         match hit {
@@ -53,7 +53,11 @@ async fn a_client_sees_all_bodies_of_four_servers_and_so_does_one_who_comes_late
     let moving = async {
         let mut before = late.bodies();
         for _ in 0..20 {
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            let frame = late.look(|scene| scene.shown_frame(late.local()));
+            until(3.0, "time goes on", || {
+                late.look(|scene| scene.shown_frame(late.local())) >= frame + 3.0
+            })
+            .await;
             let now = late.bodies();
             assert_eq!(now.len(), all.len(), "every body has a pose");
             let moved = before
@@ -89,7 +93,13 @@ async fn a_body_that_migrates_is_one_body_all_the_time() {
     let mut changes = 0;
     let mut farthest: f64 = 0.0;
     let start = std::time::Instant::now();
-    let mut before: Vec<_> = client.bodies();
+    let poses = |client: &client::Client| -> (f64, Vec<_>) {
+        client.look(|scene| {
+            let frame = scene.shown_frame(client.local());
+            (frame, scene.poses(frame).collect())
+        })
+    };
+    let (mut shown, mut before) = poses(&client);
     while start.elapsed() < Duration::from_secs(8) {
         tokio::time::sleep(Duration::from_millis(16)).await;
         for event in client.take_events() {
@@ -101,16 +111,18 @@ async fn a_body_that_migrates_is_one_body_all_the_time() {
                 _ => {}
             }
         }
-        let now = client.bodies();
+        let (frame, now) = poses(&client);
         assert_eq!(now.len(), all.len());
+        let secs = (frame - shown).abs() / 30.0;
         for ((_, a), (_, b)) in before.iter().zip(&now) {
-            farthest = farthest.max(a.position.distance(b.position));
+            let excess = a.position.distance(b.position) - 8.0 * secs;
+            farthest = farthest.max(excess);
         }
-        before = now;
+        (shown, before) = (frame, now);
     }
     assert!(changes > 3, "balls change owners: {changes}");
-    // They fly at some 8 m/s; a frame of a busy machine may come late, but nothing jumps.
-    assert!(farthest < 2.0, "{farthest} m within a frame");
+    // They fly at up to 8 m/s of the time that is shown, however late a busy machine shows it; nothing jumps.
+    assert!(farthest < 0.5, "{farthest} m farther than it flew");
     live.stop().await;
 }
 
@@ -131,13 +143,12 @@ async fn bodies_are_spawned_pushed_hit_and_removed_across_a_border() {
     .await;
     let owner = |body| client.look(|scene| scene.body(body).map(|known| known.owner));
     assert_ne!(owner(west), owner(east), "two regions");
-    let (a, b) = (pose(&client, west), pose(&client, east));
-    for (from, to, struck) in [(a, b, west), (b, a, east)] {
+    for struck in [west, east] {
         // They fall: the box is as large as it needs to be.
         let shape = Shape::Cuboid {
-            size: Vec3::new(9.0, 9.0, 3.0),
+            size: Vec3::new(9.0, 30.0, 3.0),
         };
-        let middle = (from + to) / 2.0 - DVec3::Y;
+        let middle = (pose(&client, west) + pose(&client, east)) / 2.0 - DVec3::Y * 8.0;
         let near = client.overlap(shape, middle, Quat::IDENTITY).await;
         assert_eq!(near.expect("answered"), [west, east]);
         let above = pose(&client, struck) + DVec3::Y * 10.0;
@@ -188,14 +199,16 @@ async fn an_area_of_interest_shows_what_is_in_it() {
     };
     let client = live.client_with(options).await;
     until(3.0, "the corner in sight", || !in_sight(&client).is_empty()).await;
-    let seen = in_sight(&client);
-    assert!(seen.len() < in_sight(&everything).len());
-    let missing = everything.bodies().into_iter().filter(|(id, pose)| {
+    until(3.0, "all that is in the area is in sight", || {
+        let seen = in_sight(&client);
         // Well inside: bodies move while we look.
         let inner = corner.grown(-1.0);
-        inner.holds(pose.position.x, pose.position.z) && !in_sight(&client).contains(id)
-    });
-    assert_eq!(missing.count(), 0, "all that is in the area is in sight");
+        let bodies = everything.bodies().into_iter();
+        let mut inside = bodies.filter(|(_, pose)| inner.holds(pose.position.x, pose.position.z));
+        inside.all(|(id, _)| seen.contains(&id))
+    })
+    .await;
+    assert!(in_sight(&client).len() < in_sight(&everything).len());
     let (few, many) = (client.traffic(), everything.traffic());
     assert!(few.bytes < many.bytes);
     client.subscribe(Area::Everything).await.expect("connected");
@@ -270,7 +283,21 @@ async fn regions_move_while_clients_look_on() {
     client.take_events();
     let spawned = client.spawn(ball(2.0, 40.0, 2.0)).await.expect("spawned");
     live.servers.remove(0).leave().await;
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    let servers = |client: &client::Client| -> BTreeSet<String> {
+        client.look(|scene| {
+            let world = scene.world().expect("known");
+            world.regions.iter().map(|r| r.server.clone()).collect()
+        })
+    };
+    until(5.0, "all are with the other three", || {
+        servers(&client).len() == 3
+    })
+    .await;
+    let frame = client.look(|scene| scene.frame());
+    until(3.0, "and it goes on", || {
+        client.look(|scene| scene.frame()) > frame + 30
+    })
+    .await;
     let mut expected = all.clone();
     expected.insert(spawned);
     assert_eq!(in_sight(&client), expected);
@@ -279,11 +306,6 @@ async fn regions_move_while_clients_look_on() {
             panic!("{body} flickered");
         }
     }
-    let servers: BTreeSet<String> = client.look(|scene| {
-        let world = scene.world().expect("known");
-        world.regions.iter().map(|r| r.server.clone()).collect()
-    });
-    assert_eq!(servers.len(), 3, "{servers:?}");
     client.remove(spawned).await.expect("its region answers");
     live.stop().await;
 }
@@ -347,15 +369,19 @@ async fn scenery_that_a_client_puts_up_stands_on_all_servers() {
     let mut rolling = ball(-8.0, 61.5, -7.0);
     rolling.velocity = Vec3::new(6.0, 0.0, 5.0);
     let ball = client.spawn(rolling).await.expect("spawned");
-    tokio::time::sleep(Duration::from_millis(2000)).await;
+    until(3.0, "it is shown", || in_sight(&client).contains(&ball)).await;
+    until(3.0, "it has rolled over the border", || {
+        let place = pose(&client, ball);
+        assert!(place.y > 60.0, "{place}");
+        place.x > 0.0
+    })
+    .await;
     let late = live.client().await;
     until(2.0, "a late joiner sees it", || {
         late.look(|scene| scene.statics().count()) == before + 2
     })
     .await;
     until(2.0, "and the ball", || in_sight(&late).contains(&ball)).await;
-    let place = pose(&client, ball);
-    assert!(place.y > 60.0 && place.x > 0.0, "{place}");
     let place = pose(&client, caught);
     assert!(place.y > 80.0, "in the sail: {place}");
     live.stop().await;

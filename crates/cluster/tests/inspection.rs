@@ -128,6 +128,20 @@ async fn who_looks_closely_sees_auras_clusters_migrations_servers_and_the_truth(
     assert!(shown.clusters > 0, "clusters are shown");
     assert_eq!(shown.bodies, bodies, "every body's ownership");
     assert!(!shown.migrated.is_empty(), "a migration is shown");
+    // What two regions say of themselves comes in turns: of a body that is just changing hands both may speak, or neither.
+    let is_calm = |shown: &Shown| {
+        let owned = shown.figures.values().map(|figures| figures.bodies);
+        let runs = |(region, health): (&RegionId, &Health)| {
+            health.state == HealthState::Running && health.term == shown.figures[region].term
+        };
+        owned.sum::<u32>() as usize == bodies.len() && shown.health.iter().all(runs)
+    };
+    for _ in 0..200 {
+        if is_calm(&shown) {
+            break;
+        }
+        look(&mut client, 0.1, &mut shown).await;
+    }
     let across = shown.crossings.first().expect("they met across the border");
     assert_ne!(across.from[0], across.from[1]);
     assert_eq!(shown.health.len(), 2);
@@ -149,9 +163,14 @@ async fn who_looks_closely_sees_auras_clusters_migrations_servers_and_the_truth(
 
     // And nothing any more when nobody asks.
     client.inspect(Inspect::default()).await.expect("asked");
-    look(&mut client, 0.5, &mut Shown::default()).await;
     let mut later = Shown::default();
-    look(&mut client, 0.5, &mut later).await;
+    for _ in 0..20 {
+        later = Shown::default();
+        look(&mut client, 0.5, &mut later).await;
+        if later.parts == 0 {
+            break;
+        }
+    }
     assert_eq!(later.parts, 0);
     live.stop().await;
 }
@@ -213,7 +232,12 @@ async fn only_a_demonstration_kills_and_a_viewer_only_looks() {
         .await
         .expect("may look");
     let mut shown = Shown::default();
-    look(&mut viewer, 1.5, &mut shown).await;
+    for _ in 0..200 {
+        look(&mut viewer, 0.1, &mut shown).await;
+        if shown.health.len() == 2 {
+            break;
+        }
+    }
     assert_eq!(shown.health.len(), 2);
     live.stop().await;
 }
@@ -229,6 +253,7 @@ async fn everything_is_told_anew_on_request() {
     .await;
     let bodies = client.look(|scene| scene.bodies().len());
     let restarts = || client.traffic().restarts;
+    let began = std::time::Instant::now();
     for _ in 0..20 {
         client.ask_anew().await.expect("asked");
         tokio::time::sleep(Duration::from_millis(25)).await;
@@ -236,11 +261,9 @@ async fn everything_is_told_anew_on_request() {
     until(5.0, "told anew", || restarts() > 0).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     let cells = u64::from(settings().cells).pow(2);
-    assert!(
-        restarts() <= cells,
-        "once a second: {} of {cells} cells",
-        restarts()
-    );
+    let told = restarts();
+    let at_most = cells * (1 + began.elapsed().as_secs());
+    assert!(told <= at_most, "once a second: {told} of {cells} cells");
     assert_eq!(client.look(|scene| scene.bodies().len()), bodies);
     live.stop().await;
 }
