@@ -119,7 +119,7 @@ fn a_side_that_waits_in_vain_says_what_it_knows() {
     assert!(words.contains("nothing has arrived"), "{words}");
     // Both are there, but they do not share a secret.
     let [one, other] = free_addresses();
-    let more = ["--wait", "1.5", "--secret"];
+    let more = ["--wait", "4", "--secret"];
     let first = side("first", [one, other], &[&more[..], &["ours"]].concat()).spawn();
     let first = first.expect("the program runs");
     let second = side("second", [other, one], &[&more[..], &["guess"]].concat()).output();

@@ -217,6 +217,7 @@ async fn hostile_webtransport_clients_are_refused_and_counted() {
             .expect("and it must go");
     }
     // Nonsense about what is missing.
+    let silent = counters.silent.get();
     let noisy = raw(&secure, "/wt", None).await;
     let (connection, _streams) = noisy.unwrap_or_else(|error| panic!("{error}"));
     let before = counters.refused_malformed.get();
@@ -226,7 +227,6 @@ async fn hostile_webtransport_clients_are_refused_and_counted() {
     })
     .await;
     // It says nothing else, so it must go.
-    let silent = counters.silent.get();
     until(5.0, "silence is counted", || counters.silent.get() > silent).await;
 
     // More than there is room for.

@@ -1,5 +1,7 @@
 //! All of this crate's integration tests are one program: to link one takes longer than to run most of them.
 
+mod claims_common;
+
 mod claims;
 mod motion_lock_claims;
 mod reckoning_claims;

@@ -2,39 +2,15 @@
 //!
 //! Asserted is what we find, also where a published relation does not reproduce.
 
-use experiments::{Claim, ExperimentResult, RunOptions, run};
+use crate::claims_common::{assert_holds, claims, quick};
+use experiments::ExperimentResult;
 use serde_json::Value;
 use std::sync::OnceLock;
-
-fn quick(id: &str, runs: u32, seed: u64) -> ExperimentResult {
-    let options = RunOptions {
-        runs: Some(runs),
-        quick: true,
-        seed,
-    };
-    run(id, &options, &mut |_| {}).expect("it is listed and sound")
-}
 
 /// One run of the offline experiment serves all tests.
 fn offline() -> &'static ExperimentResult {
     static RESULT: OnceLock<ExperimentResult> = OnceLock::new();
     RESULT.get_or_init(|| quick("ml-offline", 8, 7))
-}
-
-fn claims<'a>(result: &'a ExperimentResult, id: &str, words: &[&str]) -> Vec<&'a Claim> {
-    let found: Vec<&Claim> = result
-        .claims
-        .iter()
-        .filter(|claim| claim.id == id && words.iter().all(|word| claim.text.contains(word)))
-        .collect();
-    assert!(!found.is_empty(), "no claim {id} about {words:?}");
-    found
-}
-
-fn assert_holds(result: &ExperimentResult, id: &str, words: &[&str]) {
-    for claim in claims(result, id, words) {
-        assert!(claim.holds, "{}: {claim:?}", result.experiment);
-    }
 }
 
 fn row<'a>(network: &str, scenario: &str, protocol: &str) -> &'a Value {
@@ -168,25 +144,6 @@ fn ml_57_58_our_improvements() {
 fn ml_23_60_no_lock_lasts_too_long() {
     assert_holds(offline(), "ML-23", &[]);
     assert_holds(offline(), "ML-60", &["crashes"]);
-}
-
-/// ML-51 to ML-53, and ML-42, ML-43 over real sockets.
-#[test]
-fn ml_51_53_rounds_of_one_against_seven() {
-    let result = quick("ml-online", 1, 7);
-    assert_holds(&result, "ML-52", &["same hits"]);
-    assert_holds(&result, "ML-53", &["Ours (+ gate)"]);
-    assert_holds(&result, "ML-42", &["counters are equal"]);
-    assert_holds(&result, "ML-43", &["clocks"]);
-    let table = result
-        .tables
-        .iter()
-        .find(|one| one.caption.contains("Table 5.4"));
-    let table = table.expect("as in the thesis").markdown();
-    assert!(
-        table.contains("[16148]") && table.contains("[30740]"),
-        "{table}"
-    );
 }
 
 /// ML-55: earliness against false hits and lost commands.

@@ -6,12 +6,12 @@
 use cluster::store::{Etcd, EtcdSettings, EtcdTls, StoreError};
 use std::io::ErrorKind;
 use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// With this set to 1, tests that need etcd say that they were skipped instead of failing where it is missing.
 const WITHOUT: &str = "AURAMESH_NO_ETCD";
-const START: Duration = Duration::from_secs(20);
+const START: Duration = Duration::from_secs(60);
 
 pub struct EtcdProcess {
     child: Child,
@@ -38,16 +38,22 @@ impl EtcdProcess {
             println!("skipped, because {WITHOUT}=1: this test needs etcd");
             return None;
         }
-        let how = How {
-            directory: directory(),
-            client_port: free_port(),
-            peer_port: free_port(),
-            tls,
-        };
-        let child = how.spawn();
-        let mut etcd = Self { child, how };
-        etcd.wait_until_it_answers().await;
-        Some(etcd)
+        // Somebody else may take a port that was free a moment ago: etcd ends, and another one is tried.
+        for _ in 0..3 {
+            let how = How {
+                directory: directory(),
+                client_port: free_port(),
+                peer_port: free_port(),
+                tls: tls.clone(),
+            };
+            let child = how.spawn();
+            let mut etcd = Self { child, how };
+            match etcd.wait_until_it_answers().await {
+                Ok(()) => return Some(etcd),
+                Err(status) => println!("etcd ended at once, with {status}"),
+            }
+        }
+        panic!("etcd does not start");
     }
 
     pub fn settings(&self) -> EtcdSettings {
@@ -71,20 +77,21 @@ impl EtcdProcess {
     /// Starts it again where it was, with what it had.
     pub async fn restart(&mut self) {
         self.child = self.how.spawn();
-        self.wait_until_it_answers().await;
+        let answers = self.wait_until_it_answers().await;
+        answers.expect("it goes on");
     }
 
-    async fn wait_until_it_answers(&mut self) {
+    async fn wait_until_it_answers(&mut self) -> Result<(), ExitStatus> {
         let start = Instant::now();
         loop {
             let error = match Etcd::connect(&self.settings()).await {
-                Ok(_) => return,
+                Ok(_) => return Ok(()),
                 Err(StoreError::Unreachable(error)) => error,
                 // It asks for a user, so it answers.
-                Err(_) => return,
+                Err(_) => return Ok(()),
             };
             if let Some(status) = self.child.try_wait().expect("it is ours") {
-                panic!("etcd ended at once, with {status}");
+                return Err(status);
             }
             assert!(start.elapsed() < START, "etcd does not answer: {error}");
             tokio::time::sleep(Duration::from_millis(50)).await;
