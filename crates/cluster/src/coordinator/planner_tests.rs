@@ -195,6 +195,7 @@ fn a_new_world_does_not_start_with_a_server_that_died_in_the_old_one() {
     let old = stage.world.generation;
     assert!(stage.planner.all_ready(old));
     stage.beating.remove(&A);
+    stage.keeps.insert(B, Vec::new());
     stage.world.generation = Generation(old.0 + 1);
     stage.world.start_unix_ns = None;
     let new = stage.world.generation;
