@@ -165,7 +165,7 @@ export class App {
       world: (world) => this.enterWorld(world),
       regions: (world) => {
         stage.ground.setRegions(world);
-        stage.ground.name(world, insight.health);
+        this.nameGround(world);
       },
       statics: (pieces) => pieces.forEach((piece) => stage.ground.addPiece(piece)),
       forms: (forms) => forms.forEach(({ number, shape }) => stage.bodies.setForm(number, shape)),
@@ -186,7 +186,7 @@ export class App {
         insight.handle(parts);
         const now = performance.now();
         for (const part of parts) if (part.type === 'bodies') for (const { body, asleep } of part.bodies) stage.bodies.setAsleep(body, asleep, now);
-        if (this.scene?.world) stage.ground.name(this.scene.world, insight.health);
+        if (this.scene?.world) this.nameGround(this.scene.world);
       },
     };
   }
@@ -626,9 +626,15 @@ export class App {
     if (this.picked !== null && !scene.bodies.has(this.picked)) this.pick(null, `${nameOf(this.picked)} is not there at this time`);
   }
 
+  private nameGround(world: World): void {
+    const now = performance.now();
+    this.stage.ground.name(world, (region) => this.insight.fares(region, now));
+  }
+
   private showPanels(scene: Scene): void {
     const world = scene.world;
     if (!world) return;
+    this.nameGround(world);
     const counts = new Array<number>(world.regions.length).fill(0);
     for (const body of scene.list) counts[body.owner] = (counts[body.owner] ?? 0) + 1;
     const mayKill = document.body.dataset.role === 'admin' && scene.features?.demo === true;

@@ -153,6 +153,8 @@ export class Insight {
     const counted = this.counted.get(region) ?? [];
     // A new term counts from zero again.
     if (counted[0] && counted[0].figures.term !== figures.term) counted.length = 0;
+    // While the world stands still the same is told again and again.
+    if (counted.at(-1)?.tick === tick) return;
     counted.push({ tick, figures });
     while (counted.length > 2 && tick - (counted[0] as { tick: number }).tick > RATE_TICKS) counted.shift();
     this.counted.set(region, counted);

@@ -137,7 +137,7 @@ pub struct CoordinatorConfig {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerConfig {
-    /// Gateways are told every so many ticks (default 2).
+    /// Gateways are told every so many ticks (default 2). Above 3, they cannot tell a silent server from one that waits for it.
     pub feed_ticks: Option<u64>,
     /// A region's thread that was away for so long asks whether it has been replaced before it does anything (default 300).
     pub away_ms: Option<u64>,

@@ -370,10 +370,10 @@ async fn scenery_that_a_client_puts_up_stands_on_all_servers() {
     rolling.velocity = Vec3::new(6.0, 0.0, 5.0);
     let ball = client.spawn(rolling).await.expect("spawned");
     until(3.0, "it is shown", || in_sight(&client).contains(&ball)).await;
-    until(3.0, "it has rolled over the border", || {
+    until(3.0, "it has rolled over both borders", || {
         let place = pose(&client, ball);
         assert!(place.y > 60.0, "{place}");
-        place.x > 0.0
+        place.x > 0.0 && place.z > 0.0
     })
     .await;
     let late = live.client().await;

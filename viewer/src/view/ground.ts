@@ -107,12 +107,11 @@ export class Ground {
   }
 
   /** Who has which region, written on the ground; what is wrong, too. */
-  name(world: World, health: ReadonlyMap<number, Health> = new Map()): void {
+  name(world: World, fares: (region: number) => Health['state'] | undefined = () => undefined): void {
     world.regions.forEach((region, number) => {
       const tile = this.tiles[number];
       if (!tile) return;
-      const known = health.get(number);
-      const state = known ? known.state : region.server ? 'running' : 'abandoned';
+      const state = fares(number) ?? (region.server ? 'running' : 'abandoned');
       const bad = state !== 'running' && state !== 'waiting';
       const words = { abandoned: 'no server', silent: 'silent', recovering: 'recovering', moving: 'moving', waiting: 'starts', running: '' }[state];
       const text = `${number}|${region.server || '–'}|${words}`;

@@ -404,10 +404,16 @@ impl Cluster {
     /// twice. (On a busy machine a living server may be taken for dead: it is fenced, and its regions step back in time once more; while that happens, both owners have reported the same
     /// ticks. And what is handed over may be on its way for seconds, and then enters later than it left.)
     pub async fn check_afterwards(&mut self) {
+        self.check_since(0).await;
+    }
+
+    /// The same of ticks from this one on.
+    pub async fn check_since(&mut self, first: u64) {
         let give_up = Instant::now() + LONGEST_AFTERMATH;
         loop {
             self.watch_for(Duration::from_millis(200)).await;
             let ticks = self.calm_ticks().unwrap_or(0..0);
+            let ticks = ticks.start.max(first)..ticks.end;
             let judged: Vec<u64> = ticks.filter(|tick| self.is_reported(*tick)).collect();
             for tick in &judged {
                 self.check_once_each(*tick);

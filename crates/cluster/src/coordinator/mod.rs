@@ -6,4 +6,4 @@ mod planner_tests;
 mod run;
 
 pub use planner::{Plan, Planner, PlannerSettings, Verdict, Why};
-pub use run::Coordinator;
+pub use run::{COUNTDOWN, Coordinator};

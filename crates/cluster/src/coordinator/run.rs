@@ -23,7 +23,7 @@ const THINK: Duration = Duration::from_millis(25);
 const AWAY: SimTime = SimTime(100_000_000);
 const RENEWAL: Duration = Duration::from_secs(1);
 /// All regions are ready: the world starts so much later, so that everyone has heard of it.
-const COUNTDOWN: SimTime = SimTime(300_000_000);
+pub const COUNTDOWN: SimTime = SimTime(300_000_000);
 
 /// A coordinator, leading or not.
 pub struct Coordinator {

@@ -37,7 +37,7 @@ use tokio::sync::{mpsc, watch};
 const GLANCE: Duration = Duration::from_millis(10);
 /// So long after the control plane knows us everyone else does too.
 const INTRODUCTION: SimTime = SimTime(100_000_000);
-/// At least so often those who have just come are looked after, even if the world stands still.
+/// At least so often those who have just come, and those who look closely, are looked after, even if the world stands still.
 const STILL: SimTime = SimTime(100_000_000);
 
 /// To someone who has just come, cells are told until so many bytes are full; the others follow in the next frames.
@@ -182,7 +182,7 @@ impl Hub {
         let known = self.world.as_ref().map(LiveWorld::generation);
         if known == Some(spec.generation) {
             if let Some(world) = &mut self.world {
-                world.spec = Arc::clone(spec);
+                world.handle_spec(self.clock.local(), Arc::clone(spec));
             }
         } else if self.hopeless != Some(spec.generation) {
             self.begin_world(&view);
@@ -199,6 +199,7 @@ impl Hub {
         let (feed_ticks, cells) = (self.settings.feed_ticks, self.settings.cells);
         match LiveWorld::new(Arc::clone(spec), feed_ticks, cells, self.next_question) {
             Ok(mut world) => {
+                world.handle_spec(self.clock.local(), Arc::clone(spec));
                 world.sights.want(self.asked);
                 self.world = Some(world);
             }
@@ -244,7 +245,7 @@ impl Hub {
         for (region, seat) in view.assignment.regions() {
             let known = world.terms.get(&region).copied();
             let is_new = known != Some(seat.term);
-            if seat.owner.is_none() || !is_new && !world.has_given_us_up(now, region) {
+            if seat.owner.is_none() || !is_new && !world.has_given_us_up(now, region, view) {
                 continue;
             }
             let end = world.spec.place(region).endpoint();
@@ -353,7 +354,9 @@ impl Hub {
         }
         let bound = self.clock.bound().unwrap_or_default();
         self.counters.clock_bound_micros.set(bound.0 / 1000);
-        if now.since(self.served) >= STILL {
+        let frame = self.world.as_ref().map(LiveWorld::frame_length);
+        let still = STILL.max(SimTime(2 * frame.unwrap_or_default().0));
+        if now.since(self.served) >= still {
             self.fan_out(now, false);
         }
     }

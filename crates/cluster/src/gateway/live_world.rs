@@ -10,8 +10,9 @@
 use super::cells::Cells;
 use super::errands::Errands;
 use super::replicas::{News, Replica, Replicas};
-use super::sights::{FRAMES_PER_ROUND, Known, Sights, waits_for_another};
+use super::sights::{FRAMES_PER_ROUND, Heard, Known, Sights};
 use super::viewpoint::FanOut;
+use crate::coordinator::COUNTDOWN;
 use crate::messages::Feed;
 use crate::names::{Generation, NodeId, Term};
 use crate::schema::{ClusterView, WorldSpec};
@@ -54,9 +55,11 @@ pub struct LiveWorld {
     gravity: DVec3,
     exporter: Exporter,
     feed_ticks: u64,
-    heard: BTreeMap<RegionId, (Tick, SimTime)>,
+    heard: Heard,
     /// When each region was last asked to tell us everything.
     asked: BTreeMap<RegionId, SimTime>,
+    /// When the world starts, or has, as far as we know.
+    starts: Option<SimTime>,
     frame: Option<u64>,
     /// Since when a newer frame is known.
     awaited: Option<(u64, SimTime)>,
@@ -97,6 +100,7 @@ impl LiveWorld {
             feed_ticks,
             heard: BTreeMap::new(),
             asked: BTreeMap::new(),
+            starts: None,
             frame: None,
             awaited: None,
             contacts: Vec::new(),
@@ -120,23 +124,29 @@ impl LiveWorld {
         self.spec.boundary.step
     }
 
+    /// How long a frame is.
+    pub fn frame_length(&self) -> SimTime {
+        SimTime::from_millis(self.step().as_secs() * 1000.0 * self.feed_ticks as f64)
+    }
+
     /// A region was asked to tell us everything.
     pub fn asked(&mut self, now: SimTime, region: RegionId) {
         self.asked.insert(region, now);
     }
 
     /// Has a region that should tell us everything fallen silent?
-    pub fn has_given_us_up(&self, now: SimTime, region: RegionId) -> bool {
+    pub fn has_given_us_up(&self, now: SimTime, region: RegionId, view: &ClusterView) -> bool {
         let heard = self.heard.get(&region);
         if self.frame.is_none() || heard.is_some_and(|(tick, _)| self.is_last(*tick)) {
             return false;
         }
         // Nothing happens before the start, nor while everybody waits.
-        if self.spec.start_unix_ns.is_none() || waits_for_another(region, &self.heard, now) {
+        let begun = self.begun(now);
+        if begun.is_none() || self.sights.waits(region, &self.heard, view, now) {
             return false;
         }
         let asked = self.asked.get(&region).copied();
-        let last = asked.max(heard.map(|(_, at)| *at));
+        let last = asked.max(heard.map(|(_, at)| *at)).max(begun);
         last.is_some_and(|last| now.since(last) >= GIVEN_UP)
     }
 
@@ -146,10 +156,26 @@ impl LiveWorld {
         last.is_some_and(|last| tick.0 + self.feed_ticks > last)
     }
 
-    /// Has the world's last frame been made?
+    /// Has every region told of its last tick?
     fn is_over(&self) -> bool {
-        self.frame
-            .is_some_and(|frame| self.is_last(Tick(frame * self.feed_ticks)))
+        let done = |region| {
+            let heard = self.heard.get(region);
+            heard.is_some_and(|(tick, _)| self.is_last(*tick))
+        };
+        self.terms.keys().all(done)
+    }
+
+    /// The control plane says something new of the world.
+    pub fn handle_spec(&mut self, now: SimTime, spec: Arc<WorldSpec>) {
+        if spec.start_unix_ns.is_some() && self.starts.is_none() {
+            self.starts = Some(now + COUNTDOWN);
+        }
+        self.spec = spec;
+    }
+
+    /// Since when it runs, as far as we know.
+    fn begun(&self, now: SimTime) -> Option<SimTime> {
+        self.starts.filter(|starts| *starts <= now)
     }
 
     /// A region says what has changed there.
@@ -157,6 +183,9 @@ impl LiveWorld {
         self.replicas.handle_feed(now, region, feed);
         self.errands.handle_kept(region, feed.kept);
         self.heard.insert(region, (feed.tick, now));
+        if feed.tick > Tick::default() {
+            self.starts = Some(self.starts.map_or(now, |starts| starts.min(now)));
+        }
         self.contacts.extend(&feed.contacts);
         for scenery in &feed.scenery {
             if !self.statics.iter().any(|other| other.id == scenery.id) {
@@ -243,9 +272,13 @@ impl LiveWorld {
             novelties.extend(news.map(|message| Bytes::from(message.encode())));
         }
         let wanted = !self.sights.wanted().is_empty();
-        // Without new frames a round whenever someone asks: the world waits, and people want to know for whom.
-        let is_round =
-            wanted && !self.is_over() && (!is_new || frame.is_multiple_of(FRAMES_PER_ROUND));
+        // Without new frames a round whenever someone asks: the world waits, and people want to know for whom. The last frame is told in any case.
+        let over = self.is_over();
+        let is_due = match is_new {
+            true => over || frame.is_multiple_of(FRAMES_PER_ROUND),
+            false => !over,
+        };
+        let is_round = wanted && is_due;
         if is_round {
             let known = Known {
                 now,
@@ -253,6 +286,7 @@ impl LiveWorld {
                 view,
                 heard: &self.heard,
                 regions: self.spec.map.len() as u32,
+                begun: self.begun(now),
             };
             self.sights.begin_round(&known, tick);
         }

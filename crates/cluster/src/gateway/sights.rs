@@ -31,8 +31,10 @@ const EVENTS: Layers = Layers(Layers::MIGRATIONS.0 | Layers::CROSSINGS.0);
 struct Sight {
     /// Since when it has this owner.
     since: SimTime,
-    /// It was taken over, and no round has told so yet. A quick take-over would fall between two rounds.
+    /// It had another owner while someone was looking, and the new one has not shown itself yet.
     taken_over: bool,
+    /// A round has told so. A quick take-over would fall between two rounds.
+    told: bool,
     state: Option<RegionState>,
     exceeded: [u64; 3],
     /// The newest part of each layer; of events all since the last round.
@@ -52,6 +54,9 @@ pub struct Sights {
     tick: Tick,
 }
 
+/// The newest tick of each region, and when it was heard.
+pub type Heard = BTreeMap<RegionId, (Tick, SimTime)>;
+
 /// What a round is made of.
 pub struct Known<'a> {
     /// The time.
@@ -61,9 +66,11 @@ pub struct Known<'a> {
     /// Who has which region.
     pub view: &'a ClusterView,
     /// The newest tick of each region, and when it was heard.
-    pub heard: &'a BTreeMap<RegionId, (Tick, SimTime)>,
+    pub heard: &'a Heard,
     /// All regions.
     pub regions: u32,
+    /// Since when the world runs; before that nothing can be heard of it.
+    pub begun: Option<SimTime>,
 }
 
 impl Sights {
@@ -132,13 +139,12 @@ impl Sights {
             sight.parts.retain(still);
         }
         if self.wanted.contains(Layers::HEALTH) {
-            let health = self.round.entry(Layers::HEALTH.0).or_default();
-            for region in (0..known.regions).map(RegionId) {
-                let sight = self.regions.get(&region);
-                health.extend(health_part(region, sight, known).encode());
-            }
+            let regions = (0..known.regions).map(RegionId);
+            let parts = regions.map(|region| self.health_part(region, known).encode());
+            let parts: Vec<u8> = parts.flatten().collect();
+            self.round.insert(Layers::HEALTH.0, parts);
             for sight in self.regions.values_mut() {
-                sight.taken_over = false;
+                sight.told = true;
             }
         }
         if self.wanted.contains(Layers::BODIES) {
@@ -197,6 +203,79 @@ impl Sights {
         }
         (message.len() > empty).then_some(message)
     }
+
+    fn health_part(&self, region: RegionId, known: &Known) -> Part {
+        let sight = self.regions.get(&region);
+        let seat = known.view.assignment.seat(region);
+        let name_of = |node: Option<NodeId>| {
+            let info = node.and_then(|node| known.view.nodes.get(&node));
+            info.map(|info| info.name.clone()).unwrap_or_default()
+        };
+        let millis = |time: SimTime| u32::try_from(time.0 / 1_000_000).unwrap_or(u32::MAX);
+        let heard = known.heard.get(&region);
+        // Never heard in this term, or not since the start: silent since that began.
+        let since = sight.map_or(SimTime::ZERO, |sight| sight.since);
+        let last = heard
+            .map_or(since, |(_, at)| *at)
+            .max(known.begun.unwrap_or_default());
+        let silent = known.now.since(last);
+        let shown = sight.and_then(|sight| sight.state);
+        let news = sight.is_some_and(|sight| sight.taken_over && (!sight.told || shown.is_none()));
+        let state = match seat {
+            None => HealthState::Vacant,
+            Some(seat) if seat.owner.is_none() => HealthState::Vacant,
+            Some(_) if known.begun.is_none() => HealthState::Ready,
+            Some(_) if news || shown == Some(RegionState::Recovering) => HealthState::Recovering,
+            // A new owner that has not said anything yet is on its way.
+            Some(_) if heard.is_none_or(|(_, at)| *at < since) && since > SimTime::ZERO => {
+                HealthState::Recovering
+            }
+            Some(_)
+                if silent > SILENCE && !self.waits(region, known.heard, known.view, known.now) =>
+            {
+                HealthState::Silent
+            }
+            Some(seat) if seat.moving => HealthState::Moving,
+            Some(_) if shown == Some(RegionState::Ready) => HealthState::Ready,
+            Some(_) => HealthState::Running,
+        };
+        let health = Health {
+            state,
+            term: seat.map_or(0, |seat| seat.term.0),
+            server: name_of(seat.and_then(|seat| seat.owner)),
+            standby: name_of(seat.and_then(|seat| seat.standby)),
+            silent_ms: millis(silent),
+            in_term_ms: sight.map_or(0, |sight| millis(known.now.since(sight.since))),
+            exceeded: sight.map(|sight| sight.exceeded).unwrap_or_default(),
+        };
+        Part {
+            region: Some(region),
+            tick: heard.map(|(tick, _)| *tick).unwrap_or_default(),
+            content: Content::Health(Box::new(health)),
+        }
+    }
+
+    /// Is there a region further behind that its neighbours wait for? Then one that makes no progress is not to be blamed. Not if both have the same owner: that one is
+    /// silent, whatever it has. (If regions tell gateways less often than every [`hop_ticks`](boundary::AuraGeometry::hop_ticks), who waits looks as far behind as who is waited for.)
+    pub fn waits(&self, region: RegionId, heard: &Heard, view: &ClusterView, now: SimTime) -> bool {
+        let owner = |region| view.assignment.seat(region).and_then(|seat| seat.owner);
+        let Some((own, _)) = heard.get(&region) else {
+            return false;
+        };
+        let is_waited_for = |other: &RegionId| {
+            let node = owner(*other).filter(|node| view.nodes.contains_key(node));
+            node.is_some() && node != owner(region)
+        };
+        let mut behind = heard
+            .iter()
+            .filter(|(_, (tick, at))| tick < own && now.since(*at) < PATIENCE);
+        // Of whom we have never heard, having just come, we do not know how far they are.
+        let mut unheard = self.regions.iter().filter(|(other, sight)| {
+            !heard.contains_key(other) && now.since(sight.since) < PATIENCE
+        });
+        behind.any(|(other, _)| is_waited_for(other))
+            || unheard.any(|(other, _)| is_waited_for(other))
+    }
 }
 
 /// Picked bodies, exactly as they are simulated.
@@ -227,71 +306,12 @@ fn flags(replica: &Replica) -> BodyFlags {
     }
 }
 
-fn health_part(region: RegionId, sight: Option<&Sight>, known: &Known) -> Part {
-    let seat = known.view.assignment.seat(region);
-    let name_of = |node: Option<NodeId>| {
-        let info = node.and_then(|node| known.view.nodes.get(&node));
-        info.map(|info| info.name.clone()).unwrap_or_default()
-    };
-    let millis = |time: SimTime| u32::try_from(time.0 / 1_000_000).unwrap_or(u32::MAX);
-    let heard = known.heard.get(&region);
-    // Never heard in this term: silent since it began.
-    let since = sight.map_or(SimTime::ZERO, |sight| sight.since);
-    let last = heard.map_or(since, |(_, at)| *at);
-    let silent = known.now.since(last);
-    let shown = sight.and_then(|sight| sight.state);
-    let in_term_ms = sight.map_or(0, |sight| millis(known.now.since(sight.since)));
-    let news = sight.is_some_and(|sight| sight.taken_over);
-    let state = match seat {
-        None => HealthState::Vacant,
-        Some(seat) if seat.owner.is_none() => HealthState::Vacant,
-        Some(_) if news || shown == Some(RegionState::Recovering) => HealthState::Recovering,
-        // A new owner that has not said anything yet is on its way.
-        Some(_) if heard.is_none_or(|(_, at)| *at < since) && since > SimTime::ZERO => {
-            HealthState::Recovering
-        }
-        Some(_) if silent > SILENCE && !waits_for_another(region, known.heard, known.now) => {
-            HealthState::Silent
-        }
-        Some(seat) if seat.moving => HealthState::Moving,
-        Some(_) if shown == Some(RegionState::Ready) => HealthState::Ready,
-        Some(_) => HealthState::Running,
-    };
-    let health = Health {
-        state,
-        term: seat.map_or(0, |seat| seat.term.0),
-        server: name_of(seat.and_then(|seat| seat.owner)),
-        standby: name_of(seat.and_then(|seat| seat.standby)),
-        silent_ms: millis(silent),
-        in_term_ms,
-        exceeded: sight.map(|sight| sight.exceeded).unwrap_or_default(),
-    };
-    Part {
-        region: Some(region),
-        tick: heard.map(|(tick, _)| *tick).unwrap_or_default(),
-        content: Content::Health(Box::new(health)),
-    }
-}
-
-/// Is there a region further behind that its neighbours wait for? Then one that makes no progress is not to be blamed.
-pub fn waits_for_another(
-    region: RegionId,
-    heard: &BTreeMap<RegionId, (Tick, SimTime)>,
-    now: SimTime,
-) -> bool {
-    let Some((own, _)) = heard.get(&region) else {
-        return false;
-    };
-    let mut others = heard.values();
-    others.any(|(tick, at)| tick < own && now.since(*at) < PATIENCE)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::messages::{Entered, Feed};
     use crate::names::{Generation, Term};
-    use crate::schema::Seat;
+    use crate::schema::{NodeInfo, Role, Seat};
     use client_protocol::ToClient;
     use domain::{Body, BodyForm, Motion, Shape};
     use glam::DVec3;
@@ -318,7 +338,8 @@ mod tests {
     struct Round {
         sights: Sights,
         view: ClusterView,
-        heard: BTreeMap<RegionId, (Tick, SimTime)>,
+        heard: Heard,
+        begun: Option<SimTime>,
     }
 
     impl Round {
@@ -336,6 +357,7 @@ mod tests {
                 sights,
                 view,
                 heard: BTreeMap::new(),
+                begun: Some(SimTime::ZERO),
             }
         }
 
@@ -346,6 +368,7 @@ mod tests {
                 view: &self.view,
                 heard: &self.heard,
                 regions: self.view.assignment.seats.len() as u32,
+                begun: self.begun,
             };
             self.sights.begin_round(&known, Tick(6));
         }
@@ -430,6 +453,18 @@ mod tests {
         let mut round = Round::new(Layers::HEALTH);
         let seat = round.view.assignment.seats[0];
         round.view.assignment.seats = vec![seat; 3];
+        for (node, seat) in (1..).map(NodeId).zip(&mut round.view.assignment.seats) {
+            seat.owner = Some(node);
+            let info = NodeInfo {
+                node,
+                role: Role::Server,
+                name: node.to_string(),
+                address: "127.0.0.1:1".parse().expect("an address"),
+                url: None,
+                leaving: false,
+            };
+            round.view.nodes.insert(node, info);
+        }
         let ms = |ms: u64| SimTime(ms * 1_000_000);
         let states = |round: &mut Round, now: SimTime| -> Vec<HealthState> {
             round.begin(now, &Replicas::default());
@@ -447,6 +482,21 @@ mod tests {
         use HealthState::{Running, Silent};
         assert_eq!(states(&mut round, ms(1100)), [Running; 3]);
         assert_eq!(states(&mut round, ms(1400)), [Silent, Running, Running]);
+        // It has both, and is dead: both are silent.
+        let alone = round.view.clone();
+        round.view.assignment.seats[1].owner = Some(NodeId(1));
+        assert_eq!(states(&mut round, ms(1400)), [Silent, Silent, Running]);
+        // Nobody waits for one that is known to be dead.
+        round.view = alone.clone();
+        round.view.nodes.remove(&NodeId(1));
+        assert_eq!(states(&mut round, ms(1400)), [Silent, Silent, Running]);
+        round.view = alone;
+        // We have just come and have never heard of one.
+        let dead_at = round.heard.remove(&dead).expect("inserted");
+        round.sights.handle_new_owner(ms(1300), dead);
+        assert_eq!(states(&mut round, ms(1400))[1..], [Running, Running]);
+        round.sights.regions.clear();
+        round.heard.insert(dead, dead_at);
         // Nobody waits for it any longer: who is silent now is so by itself.
         round.heard.insert(neighbour, (Tick(62), ms(4100)));
         round.heard.insert(distant, (Tick(64), ms(4500)));
@@ -466,22 +516,37 @@ mod tests {
             }
         };
         round.sights.handle_new_owner(SimTime(second), A);
+        round.heard.insert(A, (Tick(0), SimTime(second / 2)));
+        round.begun = None;
+        assert_eq!(state(&mut round, second), (HealthState::Ready, 1));
+        // However long all were ready: it is silent since the start.
+        round.begun = Some(SimTime(second));
         round.heard.insert(A, (Tick(1), SimTime(second)));
         assert_eq!(state(&mut round, second), (HealthState::Running, 1));
         assert_eq!(state(&mut round, 2 * second), (HealthState::Silent, 1));
         round.sights.handle_new_owner(SimTime(2 * second), A);
         round.view.assignment.seats[0].term = Term(2);
         assert_eq!(state(&mut round, 2 * second), (HealthState::Recovering, 2));
+        // It has told everything it knows, but does not step before the others have answered it.
+        round.heard.insert(A, (Tick(9), SimTime(2 * second)));
+        assert_eq!(state(&mut round, 3 * second), (HealthState::Recovering, 2));
         round.heard.insert(A, (Tick(9), SimTime(3 * second)));
+        let runs = || Insight {
+            state: Some(RegionState::Running),
+            ..Insight::default()
+        };
+        round.sights.handle_insight(A, runs());
         assert_eq!(state(&mut round, 3 * second), (HealthState::Running, 2));
         // Taken over and running again before the next round: told nevertheless, once.
         round.sights.handle_new_owner(SimTime(4 * second), A);
         round.heard.insert(A, (Tick(10), SimTime(4 * second)));
+        round.sights.handle_insight(A, runs());
         assert_eq!(state(&mut round, 4 * second), (HealthState::Recovering, 2));
         assert_eq!(state(&mut round, 4 * second), (HealthState::Running, 2));
         // However long that took: rounds may have stood still meanwhile.
         round.sights.handle_new_owner(SimTime(5 * second), A);
         round.heard.insert(A, (Tick(11), SimTime(7 * second)));
+        round.sights.handle_insight(A, runs());
         assert_eq!(state(&mut round, 7 * second), (HealthState::Recovering, 2));
         assert_eq!(state(&mut round, 7 * second), (HealthState::Running, 2));
         // Who begins to look afterwards is not told of what is over.

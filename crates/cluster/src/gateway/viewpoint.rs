@@ -21,7 +21,7 @@ const QUIET_FRAMES: u64 = 10;
 pub struct FanOut<'a> {
     /// Its number.
     pub frame: u64,
-    /// Is it a new one? Otherwise nothing happens but that those who have just come get what there is.
+    /// Is it a new one? Otherwise nothing happens but that those who have just come get what there is, and those who look closely are told how things are.
     pub is_new: bool,
     /// Is it time for those who look closely?
     pub is_round: bool,

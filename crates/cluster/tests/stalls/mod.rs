@@ -45,14 +45,15 @@ impl Stalls {
         near.map(|(_, late)| *late).max()
     }
 
-    /// Must take less than the limit, unless the machine stood still: says whether it counts.
+    /// Must take less than the limit, and not much more if the machine stood still: a server whose heart has paused gets up to three times as long. Says whether it counts.
     pub fn judge(&self, took: Duration, limit: Duration, began: Instant) -> bool {
         if took < limit {
             return true;
         }
         let stall = self.longest(began);
         println!("took {took:?}; the machine stood still for {stall:?}");
-        assert!(stall.is_some(), "took {took:?}, at most {limit:?}");
+        let most = stall.map(|stall| 3 * (limit + stall));
+        assert!(Some(took) < most, "took {took:?}, at most {limit:?}");
         false
     }
 }
