@@ -250,7 +250,7 @@ impl Hub {
             }
             let end = world.spec.place(region).endpoint();
             self.correspondent.expect(end, seat.term.0);
-            world.asked(now, region);
+            world.asked(now, region, !is_new);
             if !is_new {
                 tracing::warn!(%region, "silent; asking it again for everything");
                 self.counters.feeds_renewed.add_one();

@@ -33,6 +33,8 @@ const LONGEST_GUESS_TICKS: f64 = 6.0;
 const LONGEST_SILENCE: SimTime = SimTime(500_000_000);
 /// A region that was silent for so long, while its owner is the one we asked, has given us up, or never heard us.
 const GIVEN_UP: SimTime = SimTime(1_000_000_000);
+/// Each time it is asked in vain we wait twice as long, so many times: to tell everything is a lot of work, and it may be slow because of that.
+const MOST_DOUBLINGS: u32 = 4;
 /// Over a WebSocket packets may be as long as they like.
 const PACKET_BYTES: usize = 60_000;
 
@@ -56,8 +58,8 @@ pub struct LiveWorld {
     exporter: Exporter,
     feed_ticks: u64,
     heard: Heard,
-    /// When each region was last asked to tell us everything.
-    asked: BTreeMap<RegionId, SimTime>,
+    /// When each region was last asked to tell us everything, and how often in vain.
+    asked: BTreeMap<RegionId, (SimTime, u32)>,
     /// When the world starts, or has, as far as we know.
     starts: Option<SimTime>,
     frame: Option<u64>,
@@ -129,9 +131,10 @@ impl LiveWorld {
         SimTime::from_millis(self.step().as_secs() * 1000.0 * self.feed_ticks as f64)
     }
 
-    /// A region was asked to tell us everything.
-    pub fn asked(&mut self, now: SimTime, region: RegionId) {
-        self.asked.insert(region, now);
+    /// A region was asked to tell us everything; again, if its owner has not answered.
+    pub fn asked(&mut self, now: SimTime, region: RegionId, again: bool) {
+        let asked = self.asked.entry(region).or_default();
+        *asked = (now, if again { asked.1 + 1 } else { 0 });
     }
 
     /// Has a region that should tell us everything fallen silent?
@@ -145,9 +148,10 @@ impl LiveWorld {
         if begun.is_none() || self.sights.waits(region, &self.heard, view, now) {
             return false;
         }
-        let asked = self.asked.get(&region).copied();
+        let (asked, in_vain) = self.asked.get(&region).copied().unzip();
         let last = asked.max(heard.map(|(_, at)| *at)).max(begun);
-        last.is_some_and(|last| now.since(last) >= GIVEN_UP)
+        let patience = GIVEN_UP.0 << in_vain.unwrap_or(0).min(MOST_DOUBLINGS);
+        last.is_some_and(|last| now.since(last).0 >= patience)
     }
 
     /// Does a region that has told of this tick have nothing more to tell?
@@ -183,6 +187,9 @@ impl LiveWorld {
         self.replicas.handle_feed(now, region, feed);
         self.errands.handle_kept(region, feed.kept);
         self.heard.insert(region, (feed.tick, now));
+        if let Some((_, in_vain)) = self.asked.get_mut(&region) {
+            *in_vain = 0;
+        }
         if feed.tick > Tick::default() {
             self.starts = Some(self.starts.map_or(now, |starts| starts.min(now)));
         }

@@ -255,16 +255,20 @@ impl Sights {
         }
     }
 
-    /// Is there a region further behind that its neighbours wait for? Then one that makes no progress is not to be blamed. Not if both have the same owner: that one is
-    /// silent, whatever it has. (If regions tell gateways less often than every [`hop_ticks`](boundary::AuraGeometry::hop_ticks), who waits looks as far behind as who is waited for.)
+    /// Is there a region further behind that its neighbours wait for? Then one that makes no progress is not to be blamed. Not if both have the same owner, unless that
+    /// has just come to it: it is silent, whatever it has. (If regions tell gateways less often than every [`hop_ticks`](boundary::AuraGeometry::hop_ticks), who waits looks as far behind as who is waited for.)
     pub fn waits(&self, region: RegionId, heard: &Heard, view: &ClusterView, now: SimTime) -> bool {
         let owner = |region| view.assignment.seat(region).and_then(|seat| seat.owner);
         let Some((own, _)) = heard.get(&region) else {
             return false;
         };
+        let has_just_come = |other: &RegionId| {
+            let sight = self.regions.get(other);
+            sight.is_some_and(|sight| heard.get(other).is_none_or(|(_, at)| *at < sight.since))
+        };
         let is_waited_for = |other: &RegionId| {
             let node = owner(*other).filter(|node| view.nodes.contains_key(node));
-            node.is_some() && node != owner(region)
+            node.is_some() && (node != owner(region) || has_just_come(other))
         };
         let mut behind = heard
             .iter()
@@ -486,6 +490,10 @@ mod tests {
         let alone = round.view.clone();
         round.view.assignment.seats[1].owner = Some(NodeId(1));
         assert_eq!(states(&mut round, ms(1400)), [Silent, Silent, Running]);
+        // It has just taken it over.
+        round.sights.handle_new_owner(ms(1380), dead);
+        assert_eq!(states(&mut round, ms(1400))[1..], [Running, Running]);
+        round.sights.regions.clear();
         // Nobody waits for one that is known to be dead.
         round.view = alone.clone();
         round.view.nodes.remove(&NodeId(1));
