@@ -267,6 +267,7 @@ impl ServerConfig {
         HostSettings {
             feed_ticks: self.feed_ticks.unwrap_or(defaults.feed_ticks).max(1),
             away: self.away_ms.map_or(defaults.away, Duration::from_millis),
+            ..defaults
         }
     }
 }

@@ -11,7 +11,7 @@ use cluster::names::{NodeId, Term};
 use cluster::node::{Connection, Network, Node};
 use cluster::observer::{Observer, Sight};
 use cluster::schema::Role;
-use cluster::server::{HostSettings, Server};
+use cluster::server::{HostSettings, Server, ServerGauges};
 use cluster::store::{Change, LeaseId, Listing, Revision, Store, StoreError, Transaction};
 use domain::{BodyId, RegionId};
 use live_common::{Cluster, start_bodies, world};
@@ -26,6 +26,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 
 const REGIONS: u32 = 3;
+/// What takes over was sent in pieces, as the snapshot of a large region is.
+const PIECE_BYTES: usize = 16;
 /// One cluster at a time: how long it takes is measured.
 static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
@@ -141,6 +143,7 @@ fn hallway(to: SocketAddr, cuts: Arc<Cuts>) -> SocketAddr {
 struct CuttableServer {
     node: NodeId,
     cuts: Arc<Cuts>,
+    gauges: ServerGauges,
     _stop: watch::Sender<bool>,
 }
 
@@ -175,13 +178,19 @@ impl CuttableServer {
             node.clock,
             node.carrier,
             node.switchboard,
-            HostSettings::default(),
+            HostSettings {
+                piece_bytes: PIECE_BYTES,
+                ..HostSettings::default()
+            },
         );
+        let server = server.expect("starts");
+        let gauges = server.gauges();
         let (stop, stopped) = watch::channel(false);
-        tokio::spawn(server.expect("starts").run(node.membership, stopped));
+        tokio::spawn(server.run(node.membership, stopped));
         Self {
             node: id,
             cuts,
+            gauges,
             _stop: stop,
         }
     }
@@ -273,6 +282,11 @@ async fn cut_off(cut: impl Fn(&Cuts, bool)) {
         .iter()
         .find(|server| Some(server.node) == seat.owner);
     let victim = victim.expect("one of ours");
+    let mut its = victim.gauges.regions().into_iter();
+    let (_, _, its) = its.next().expect("it has one");
+    let pieces = its.snapshot_bytes.div_ceil(PIECE_BYTES as u64);
+    println!("its snapshot travels in {pieces} pieces");
+    assert!(pieces > 2, "in {pieces} pieces");
     cut(&victim.cuts, true);
     let since = Instant::now();
     let later = |watched: &Watched| watched.newest[&RegionId(0)].0 > seat.term;

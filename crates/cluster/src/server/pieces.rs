@@ -5,17 +5,12 @@ use crate::names::{Place, Term};
 use domain::Tick;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The longest piece: a quarter of what a payload may be, so that what is said in between does not wait long.
-pub const PIECE_BYTES: usize = 4 << 20;
 /// A snapshot that is larger is refused. Nobody has a region of a million bodies by intention.
 const MOST_BYTES: usize = 1 << 30;
 
-/// A snapshot as messages, in the order in which they must arrive; the last one says what it is.
-pub fn cut(snapshot: FromRegion) -> VecDeque<FromRegion> {
-    cut_at(snapshot, PIECE_BYTES)
-}
-
-fn cut_at(mut snapshot: FromRegion, most: usize) -> VecDeque<FromRegion> {
+/// A snapshot as messages, each with at most so many of its bytes, in the order in which they must arrive; the last one says what it is.
+pub fn cut(mut snapshot: FromRegion, most: usize) -> VecDeque<FromRegion> {
+    let most = most.max(1);
     let mut messages = VecDeque::new();
     if let FromRegion::Snapshot {
         tick,
@@ -25,12 +20,13 @@ fn cut_at(mut snapshot: FromRegion, most: usize) -> VecDeque<FromRegion> {
     } = &mut snapshot
     {
         let tick = *tick;
-        while bytes.len() > most {
-            *bytes_before += most as u64;
-            let rest = bytes.split_off(most);
-            let bytes = std::mem::replace(bytes, rest);
-            messages.push_back(FromRegion::SnapshotPiece { tick, bytes });
-        }
+        // All but the last piece, which is never empty unless the snapshot is.
+        let before = bytes.len().saturating_sub(1) / most * most;
+        let last = bytes.split_off(before);
+        let pieces = bytes.chunks(most).map(<[u8]>::to_vec);
+        messages.extend(pieces.map(|bytes| FromRegion::SnapshotPiece { tick, bytes }));
+        *bytes_before += before as u64;
+        *bytes = last;
     }
     messages.push_back(snapshot);
     messages
@@ -146,7 +142,7 @@ mod tests {
         let mut pieces = Pieces::default();
         for (length, messages) in [(0, 1), (10, 1), (11, 2), (20, 2), (35, 4)] {
             let bytes: Vec<u8> = (0..length).collect();
-            let cut = cut_at(snapshot(Tick(length.into()), bytes.clone()), 10);
+            let cut = cut(snapshot(Tick(length.into()), bytes.clone()), 10);
             assert_eq!(cut.len(), messages, "{length} bytes");
             assert_eq!(put_together(&mut pieces, cut), [bytes]);
         }
@@ -156,10 +152,10 @@ mod tests {
     #[test]
     fn pieces_of_different_snapshots_do_not_mix() {
         let mut pieces = Pieces::default();
-        let mut given_up = cut_at(snapshot(Tick(1), vec![1; 35]), 10);
+        let mut given_up = cut(snapshot(Tick(1), vec![1; 35]), 10);
         given_up.pop_back();
         assert!(put_together(&mut pieces, given_up).is_empty());
-        let next = cut_at(snapshot(Tick(2), vec![2; 15]), 10);
+        let next = cut(snapshot(Tick(2), vec![2; 15]), 10);
         assert_eq!(put_together(&mut pieces, next), [vec![2; 15]]);
         // A new owner's snapshot, after an old one's first pieces.
         assert!(pieces.add(PLACE, Term(1), Tick(3), &[3; 10]));

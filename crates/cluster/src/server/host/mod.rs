@@ -44,6 +44,8 @@ pub struct HostSettings {
     /// A thread that was away for so long asks whether it has been replaced before it does anything (default 0.3 s, less than what the coordinator
     /// takes for death).
     pub away: Duration,
+    /// Snapshots travel in pieces of so many bytes (default 4 MiB: a quarter of what a payload may be, so that what is said in between does not wait long).
+    pub piece_bytes: usize,
 }
 
 impl Default for HostSettings {
@@ -51,6 +53,7 @@ impl Default for HostSettings {
         Self {
             feed_ticks: 2,
             away: Duration::from_millis(300),
+            piece_bytes: 4 << 20,
         }
     }
 }

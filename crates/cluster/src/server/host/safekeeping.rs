@@ -81,7 +81,7 @@ impl Host {
             bytes: kept.bytes,
         };
         self.unkept = Some((snapshot.tick, local));
-        self.unsent = pieces::cut(message);
+        self.unsent = pieces::cut(message, self.shared.settings.piece_bytes);
         self.send_pieces(standby);
     }
 
