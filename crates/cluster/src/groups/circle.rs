@@ -1,7 +1,7 @@
 //! The leading coordinator's circle of servers: who is in which group, as they themselves measure and vote.
 
 use super::post::{News, Post};
-use super::{Gauges, GroupSettings, address, machine};
+use super::{Gauges, GroupSettings, address, machine, name};
 use crate::carrier::{Carrier, Switchboard};
 use crate::clock::ClusterClock;
 use crate::names::NodeId;
@@ -164,7 +164,8 @@ impl Run {
             else {
                 continue;
             };
-            let server = self.servers(view).get(&about).map(|node| name(view, *node));
+            let servers = self.servers(view);
+            let server = servers.get(&about).map(|node| name(view, *node));
             let server = server.unwrap_or_else(|| about.to_string());
             let verdict = match (kind, passed) {
                 (VoteKind::Inclusion, true) => "near: it comes in",
@@ -202,14 +203,11 @@ impl Run {
             members.collect::<Vec<_>>()
         });
         let groups: Vec<Vec<NodeId>> = groups.filter(|group| !group.is_empty()).collect();
-        let changed = self.told.send_if_modified(|told| {
+        self.told.send_if_modified(|told| {
             let changed = *told != groups;
-            told.clone_from(&groups);
+            *told = groups;
             changed
         });
-        if changed {
-            tracing::info!(groups = in_words(view, &groups), "who is near whom");
-        }
     }
 }
 
@@ -217,17 +215,4 @@ fn staying(view: &ClusterView) -> impl Iterator<Item = NodeId> + '_ {
     let servers = view.nodes.values();
     let staying = servers.filter(|info| info.role == Role::Server && !info.leaving);
     staying.map(|info| info.node)
-}
-
-fn name(view: &ClusterView, node: NodeId) -> String {
-    let info = view.nodes.get(&node);
-    info.map_or_else(|| node.to_string(), |info| info.name.clone())
-}
-
-fn in_words(view: &ClusterView, groups: &[Vec<NodeId>]) -> String {
-    let words = groups.iter().map(|group| {
-        let names: Vec<String> = group.iter().map(|node| name(view, *node)).collect();
-        names.join(", ")
-    });
-    words.collect::<Vec<_>>().join("; ")
 }

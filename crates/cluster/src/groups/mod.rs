@@ -24,6 +24,7 @@ pub use gauges::Gauges;
 pub use settings::GroupSettings;
 
 use crate::names::NodeId;
+use crate::schema::ClusterView;
 use ::groups::{Address, MachineId};
 
 /// Where the cores find a process.
@@ -34,4 +35,19 @@ fn address(node: NodeId) -> Address {
 /// Every process counts as a machine of its own: what is measured between two of them on one machine is what their regions feel.
 fn machine(node: NodeId) -> MachineId {
     MachineId(node.0)
+}
+
+/// What people call a process.
+fn name(view: &ClusterView, node: NodeId) -> String {
+    let info = view.nodes.get(&node);
+    info.map_or_else(|| node.to_string(), |info| info.name.clone())
+}
+
+/// Groups by the names of their members.
+pub fn in_words(view: &ClusterView, groups: &[Vec<NodeId>]) -> String {
+    let words = groups.iter().map(|group| {
+        let names: Vec<String> = group.iter().map(|node| name(view, *node)).collect();
+        names.join(", ")
+    });
+    words.collect::<Vec<_>>().join("; ")
 }
