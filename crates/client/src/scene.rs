@@ -482,6 +482,11 @@ impl Scene {
         ids.filter_map(move |id| Some((*id, self.pose(*id, frame)?)))
     }
 
+    /// How long a frame takes, seconds; `None` before the gateway has said so.
+    pub fn frame_secs(&self) -> Option<f64> {
+        Some(self.frame_length()?.as_secs())
+    }
+
     fn frame_length(&self) -> Option<TickLength> {
         let welcome = self.welcome.as_ref()?;
         TickLength::from_secs(welcome.tick.as_secs() * f64::from(welcome.frame_ticks))

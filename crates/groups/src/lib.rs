@@ -48,7 +48,7 @@ pub use ids::{
     Address, ClientId, GroupEpoch, GroupId, MachineId, NodeId, ObjectKey, VertexId, VoteId,
 };
 pub use member::{Member, MemberEvent};
-pub use messages::{Delivery, Message, Stream, TransportChoice};
+pub use messages::{Delivery, MAX_AGREEMENT_BYTES, Message, Stream, TransportChoice};
 pub use outbox::{Batch, MAX_STATES, Transmit};
 pub use rejections::Rejections;
 pub use state::{MAX_COORDINATE_M, MAX_EXTRAPOLATION, MAX_SPEED, ObjectState, Version, arbitrate};

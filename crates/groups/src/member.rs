@@ -23,8 +23,8 @@ use crate::pings::Pinger;
 use crate::votes::Strikes;
 use crate::{
     Address, Allocation, Batch, ClientId, ClientInfo, ConfigError, Environment, GroupConfig,
-    GroupEpoch, GroupId, MachineId, Message, Mode, NodeId, NodeInfo, ObjectKey, Population,
-    Rejections, SubSpace, Transmit, TransportChoice, VertexId,
+    GroupEpoch, GroupId, MachineId, Message, Mode, NodeId, NodeInfo, ObjectKey, ObjectState,
+    Population, Rejections, SubSpace, Transmit, TransportChoice, VertexId,
 };
 use domain::SimTime;
 use leading::Leader;
@@ -59,6 +59,15 @@ pub enum MemberEvent {
     Rejoining,
     /// The world has ended.
     Ended,
+    /// An object of ours was elsewhere than others have it; this is the truth now.
+    Corrected(ObjectState),
+    /// As a leader: another group has something to agree on with ours.
+    Agreement {
+        /// Who says it.
+        from: GroupId,
+        /// What.
+        bytes: Vec<u8>,
+    },
 }
 
 /// One allocation as a member knows it.
@@ -214,6 +223,10 @@ impl Member {
                 self.corrected_from_outside(now, epoch, &states)
             }
             Message::AvatarUpdate { states } => self.avatars_from_outside(now, &states),
+            Message::Agreement { group, bytes } if self.is_leader() => {
+                let event = MemberEvent::Agreement { from: group, bytes };
+                self.events.push_back(event);
+            }
             Message::Unknown => self.rejoin(),
             Message::Exit => self.events.push_back(MemberEvent::Ended),
             _ => self.rejections.misdirected += 1,
@@ -272,6 +285,15 @@ impl Member {
         self.flush(now);
         self.tell_coordinator(Message::Leave);
         self.left = true;
+    }
+
+    /// As a leader: something for the leader of another group, by way of the coordinator. It may be lost. `false`: we do not lead, or it is too long.
+    pub fn tell_group(&mut self, group: GroupId, bytes: Vec<u8>) -> bool {
+        let sent = self.is_leader() && bytes.len() <= crate::MAX_AGREEMENT_BYTES;
+        if sent {
+            self.tell_coordinator(Message::Agreement { group, bytes });
+        }
+        sent
     }
 
     /// The next thing to send.

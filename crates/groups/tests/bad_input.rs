@@ -323,6 +323,14 @@ fn members_refuse_count_and_change_nothing() {
                 states: one(state(1, 1.0)),
             },
         ),
+        (
+            "an agreement past the coordinator",
+            at(9),
+            Message::Agreement {
+                group: GroupId(2),
+                bytes: vec![1],
+            },
+        ),
     ];
     for (what, from, message) in hostile {
         let (before, counted) = (belief(&room, 1), room.members[&at(1)].rejections().total());

@@ -610,3 +610,53 @@ fn st_42_streams_are_separate() {
         (Delivery::Unreliable, Delivery::Reliable)
     );
 }
+
+/// What leaders agree on travels by way of the coordinator, only between leaders, and changes nothing else.
+#[test]
+fn agreements_pass_between_leaders() {
+    let mut room = two_groups(config(), 2);
+    let group = |room: &Room, i: u64| room.members[&at(i)].group().expect("it has one");
+    let (here, there) = (group(&room, 1), group(&room, 3));
+    let mut tell = |from: u64, to: GroupId, bytes: Vec<u8>| {
+        let sent = room.members.get_mut(&at(from)).expect("there");
+        let sent = sent.tell_group(to, bytes);
+        let (since, before) = (
+            room.happened.len(),
+            room.coordinator.rejections().misdirected,
+        );
+        room.run(0.2, step);
+        let heard: Vec<_> = room.happened[since..]
+            .iter()
+            .filter(|(_, _, event)| matches!(event, MemberEvent::Agreement { .. }))
+            .map(|(_, at, event)| (*at, event.clone()))
+            .collect();
+        (
+            sent,
+            heard,
+            room.coordinator.rejections().misdirected - before,
+        )
+    };
+    let passed_on = MemberEvent::Agreement {
+        from: here,
+        bytes: vec![1, 2, 3],
+    };
+    assert_eq!(
+        tell(1, there, vec![1, 2, 3]),
+        (true, vec![(at(3), passed_on)], 0)
+    );
+    let refused = (false, Vec::new(), 0);
+    assert_eq!(tell(2, there, vec![1]), refused, "it does not lead");
+    let too_long = vec![0; MAX_AGREEMENT_BYTES + 1];
+    assert_eq!(tell(1, there, too_long), refused);
+    let nobody = (true, Vec::new(), 1);
+    assert_eq!(tell(1, GroupId(999), vec![1]), nobody);
+    assert_eq!(tell(1, here, vec![1]), nobody, "with oneself");
+    // A member that says it all the same is not heard.
+    let message = Message::Agreement {
+        group: there,
+        bytes: vec![1],
+    };
+    let before = room.coordinator.rejections().misdirected;
+    room.coordinator.handle_message(room.now, at(2), message);
+    assert_eq!(room.coordinator.rejections().misdirected, before + 1);
+}

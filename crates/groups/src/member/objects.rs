@@ -546,11 +546,12 @@ impl Member {
         let version = known.state.version;
         let mut truth = state.reckoned(known.state.stamp.max(now));
         truth.version = version;
+        if known.held || known.placed {
+            known.state = truth;
+        }
         if known.held {
-            known.state = truth;
             known.changed = true;
-        } else if known.placed {
-            known.state = truth;
+            self.events.push_back(super::MemberEvent::Corrected(truth));
         }
     }
 

@@ -17,7 +17,7 @@ mod physics;
 mod post;
 mod watch;
 
-pub use agreement::{AvatarAgreement, in_metres};
+pub use agreement::{AvatarAgreement, Word, in_metres};
 pub use draw::{GroupRun, Place, Trouble};
 pub use post::Ends;
 pub use watch::{Findings, Limits, Watch};
