@@ -175,6 +175,14 @@ pub struct GatewayConfig {
     pub bytes_per_sec: Option<f64>,
     /// Most bodies that one player may have in the world (default 500).
     pub bodies_per_player: Option<usize>,
+    /// Most points and triangles of all bodies that one player may have in the world (default 65536).
+    pub elements_per_player: Option<usize>,
+    /// Most rays and overlaps of a client per second (default 30).
+    pub queries_per_sec: Option<f64>,
+    /// Most rays and overlaps of all its clients together per second (default 200).
+    pub queries_per_sec_in_all: Option<f64>,
+    /// Most bytes of updates to a client per second (default 4194304); beyond, what is far away comes less often.
+    pub update_bytes_per_sec: Option<f64>,
 }
 
 impl Config {
@@ -253,6 +261,16 @@ impl GatewayConfig {
                 messages_per_sec: self.messages_per_sec.unwrap_or(limits.messages_per_sec),
                 bytes_per_sec: self.bytes_per_sec.unwrap_or(limits.bytes_per_sec),
                 bodies_per_player: self.bodies_per_player.unwrap_or(limits.bodies_per_player),
+                elements_per_player: self
+                    .elements_per_player
+                    .unwrap_or(limits.elements_per_player),
+                queries_per_sec: self.queries_per_sec.unwrap_or(limits.queries_per_sec),
+                queries_per_sec_in_all: self
+                    .queries_per_sec_in_all
+                    .unwrap_or(limits.queries_per_sec_in_all),
+                update_bytes_per_sec: self
+                    .update_bytes_per_sec
+                    .unwrap_or(limits.update_bytes_per_sec),
                 ..limits
             },
             ..defaults

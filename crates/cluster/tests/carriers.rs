@@ -188,7 +188,7 @@ fn udp_takes_everything_through_a_restart() {
 mod zenoh {
     use super::certificates::Authority;
     use super::*;
-    use cluster::carrier::{ZenohCarrier, ZenohSettings, ZenohTls};
+    use cluster::carrier::{ZenohCarrier, ZenohMode, ZenohSettings, ZenohTls};
     use cluster::names::NodeId;
     use std::net::TcpListener;
 
@@ -242,6 +242,69 @@ mod zenoh {
                 carrier.close().expect("closed");
             }
         }
+    }
+
+    /// Both ends are clients of a router, which passes everything on: for networks in which not everyone can reach everyone.
+    struct Routed {
+        ends: Zenoh,
+        _router: ::zenoh::Session,
+    }
+
+    impl Routed {
+        fn new() -> Self {
+            use ::zenoh::Wait;
+            let ends = Zenoh::new("tcp", None);
+            let place = &ends.place;
+            let config = format!(
+                "{{ mode: \"router\", listen: {{ endpoints: [\"{place}\"] }}, scouting: {{ multicast: {{ enabled: false }} }} }}"
+            );
+            let config = ::zenoh::Config::from_json5(&config).expect("a config");
+            let router = ::zenoh::open(config).wait().expect("a router");
+            Self {
+                ends,
+                _router: router,
+            }
+        }
+
+        fn carrier(&mut self, end: EndpointId, switchboard: Switchboard) -> Arc<ZenohCarrier> {
+            let settings = ZenohSettings {
+                listen: Vec::new(),
+                connect: vec![self.ends.place.clone()],
+                mode: ZenohMode::Client,
+                ..self.ends.settings(end)
+            };
+            let carrier = ZenohCarrier::open(&settings, key(), switchboard).expect("opened");
+            self.ends.open.push((end, Arc::clone(&carrier)));
+            carrier
+        }
+    }
+
+    impl Network for Routed {
+        fn open(&mut self, end: EndpointId, switchboard: Switchboard) -> Arc<dyn Carrier> {
+            self.carrier(end, switchboard)
+        }
+
+        fn close(&mut self, end: EndpointId) {
+            self.ends.close(end);
+        }
+    }
+
+    #[test]
+    fn clients_of_a_router_hear_everything_and_see_who_goes() {
+        let mut network = Routed::new();
+        all_arrive_in_order_through_a_restart(&mut network);
+        let node = NodeId::draw();
+        let b = network.carrier(B, Switchboard::default());
+        let a = network.carrier(A, Switchboard::default());
+        let (sender, seen) = mpsc::channel();
+        let tell = move |node, is_here| sender.send((node, is_here)).unwrap_or_default();
+        a.watch_alive(tell).expect("watched");
+        b.declare_alive(node).expect("declared");
+        let next = || seen.recv_timeout(LONG).expect("it is told");
+        assert_eq!(next(), (node, true));
+        network.close(B);
+        assert_eq!(next(), (node, false));
+        network.close(A);
     }
 
     fn free_port() -> u16 {

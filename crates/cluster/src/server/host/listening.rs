@@ -1,7 +1,7 @@
 //! What a region is told: by the control plane, by its neighbours, by everyone else.
 
 use super::Host;
-use crate::messages::{self, Account, Answer, FromRegion, Subscription, ToRegion};
+use crate::messages::{self, Account, Answer, FromRegion, Question, Subscription, ToRegion};
 use crate::names::{NodeId, Place};
 use crate::post_office::Mail;
 use crate::schema::{ClusterView, WorldSpec};
@@ -9,6 +9,7 @@ use crate::server::feed::FeedBuilder;
 use crate::server::questions;
 use channel::EndpointId;
 use client_protocol::Layers;
+use cpu_time::ThreadTime;
 use std::sync::Arc;
 
 impl Host {
@@ -112,10 +113,7 @@ impl Host {
                 self.judges.insert(from, (tick, now));
             }
             Ok(ToRegion::Ask { id, question }) => {
-                let mut answer = questions::answer(&mut self.region, &mut self.feed, question);
-                if let Answer::Account(account) = &mut answer {
-                    self.complete(account);
-                }
+                let answer = self.answer(question);
                 self.send(from, &FromRegion::Answer { id, answer });
             }
             Ok(ToRegion::Inspect { layers }) => {
@@ -130,11 +128,29 @@ impl Host {
         }
     }
 
+    fn answer(&mut self, question: Question) -> Answer {
+        let is_query = matches!(question, Question::Ray { .. } | Question::Overlap { .. });
+        if is_query && !self.queries.allows(self.shared.clock.local()) {
+            return Answer::Refused("too many rays and overlaps at once: ask again".to_owned());
+        }
+        let start = ThreadTime::now();
+        let mut answer = questions::answer(&mut self.region, &mut self.feed, question);
+        if is_query {
+            self.queries.spend(start.elapsed());
+        }
+        if let Answer::Account(account) = &mut answer {
+            self.complete(account);
+        }
+        answer
+    }
+
     pub(super) fn subscribe(&mut self, who: EndpointId, wanted: Subscription) {
         self.subscribers.insert(who, wanted);
         if wanted.feed {
-            let whole = FeedBuilder::whole(&self.region, self.kept);
-            self.send(who, &FromRegion::Feed(Box::new(whole)));
+            // In one piece a region full of meshes could be more than a message may have.
+            for part in FeedBuilder::whole(&self.region, self.kept).cut() {
+                self.send(who, &FromRegion::Feed(Box::new(part)));
+            }
         }
     }
 

@@ -10,6 +10,7 @@
 //! The region itself does not know whether it lives here or in the simulator.
 
 mod listening;
+mod query_budget;
 mod safekeeping;
 mod telling;
 
@@ -29,6 +30,7 @@ use channel::EndpointId;
 use client_protocol::Layers;
 use cpu_time::ThreadTime;
 use domain::{RegionId, SimTime, Tick};
+use query_budget::QueryBudget;
 use region::{Region, RegionEvent, TickRecord};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -157,6 +159,7 @@ struct Host {
     feed: FeedBuilder,
     /// Who looks closely, and at what.
     inspectors: BTreeMap<EndpointId, Layers>,
+    queries: QueryBudget,
     insight: InsightBuilder,
     /// The longest tick since the last insight.
     longest_tick: Duration,
@@ -235,6 +238,7 @@ pub fn start(
         met: BTreeSet::new(),
         feed: FeedBuilder::default(),
         inspectors: BTreeMap::new(),
+        queries: QueryBudget::default(),
         insight: InsightBuilder::default(),
         longest_tick: Duration::ZERO,
         standby: None,
