@@ -236,6 +236,7 @@ impl Settings {
             view: node.membership.view(),
             server,
             gateway,
+            groups: Arc::clone(&node.groups),
         };
         tokio::spawn(operations::serve(listener, operations));
         Ok(())

@@ -33,13 +33,14 @@ async fn coordinate(args: &CoordinatorArgs) -> Result<(), String> {
     if let Some(world) = &mut world {
         world.min_servers = config.servers.unwrap_or(1);
     }
+    let planner = settings.config.planner()?;
     let connection = control_plane(&settings).await?;
     let stop = settings.stop_signal();
     let node = settings.join(&connection, Role::Coordinator).await?;
     settings
         .operate(Role::Coordinator, &node, None, None)
         .await?;
-    Coordinator::serve(node, config.planner(), world, stop).await;
+    Coordinator::serve(node, planner, world, stop).await;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use crate::Status;
 use crate::args::ServerArgs;
 use crate::cluster_process::{Settings, block_on, ended, start_logging};
+use cluster::groups;
 use cluster::schema::Role;
 use cluster::server::Server;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ async fn serve(args: &ServerArgs) -> Result<(), String> {
     settings
         .operate(Role::Server, &node, Some(server.gauges()), None)
         .await?;
+    let _groups = groups::follow(&node, stop.clone());
     server.run(node.membership, stop).await;
     Ok(())
 }

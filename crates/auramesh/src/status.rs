@@ -57,6 +57,14 @@ fn table(status: &ClusterStatus) -> String {
             node.name, node.address
         );
     }
+    for group in &status.groups {
+        let shares = if group.shares_world {
+            "  shares the world"
+        } else {
+            ""
+        };
+        let _ = writeln!(text, "group       {}{shares}", group.members.join(", "));
+    }
     for region in &status.regions {
         let owner = region.owner.as_ref().unwrap_or(&none);
         let standby = region.standby.as_ref().unwrap_or(&none);

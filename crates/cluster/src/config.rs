@@ -4,6 +4,7 @@
 
 use crate::coordinator::PlannerSettings;
 use crate::gateway::{ClientLimits, GatewaySettings, TlsFiles};
+use crate::groups::GroupSettings;
 use crate::server::HostSettings;
 use domain::SimTime;
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,8 @@ pub struct Config {
     pub etcd: Option<EtcdConfig>,
     /// Datagrams over Zenoh instead of UDP.
     pub zenoh: Option<ZenohConfig>,
+    /// For coordinators: only servers that are near each other share the world (default: wherever they are). Servers learn it from the control plane.
+    pub groups: Option<GroupSettings>,
     /// For coordinators.
     pub coordinator: CoordinatorConfig,
     /// For region servers.
@@ -213,6 +216,17 @@ fn read_bounded(file: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
+impl Config {
+    /// What the planner goes by, consistency groups included; says what of those cannot work.
+    pub fn planner(&self) -> Result<PlannerSettings, String> {
+        self.groups.as_ref().map_or(Ok(()), GroupSettings::check)?;
+        Ok(PlannerSettings {
+            groups: self.groups,
+            ..self.coordinator.planner()
+        })
+    }
+}
+
 impl CoordinatorConfig {
     /// When a server counts as dead or too slow.
     pub fn planner(&self) -> PlannerSettings {
@@ -226,6 +240,7 @@ impl CoordinatorConfig {
             lag: ms(self.lag_ms, defaults.lag),
             shun: ms(self.shun_ms, defaults.shun),
             balance: self.balance.unwrap_or(defaults.balance),
+            ..defaults
         }
     }
 }
@@ -308,6 +323,11 @@ mod tests {
             error.contains("feed_tiks") && error.contains("feed_ticks"),
             "{error}"
         );
+        let error = load("[groups]\ninclusion = 3\n").expect_err("no such key");
+        assert!(
+            error.contains("line 2") && error.contains("inclusion_ms"),
+            "{error}"
+        );
         let error = load("bind = \"here\"").expect_err("not an address");
         assert!(
             error.contains("line 1") && error.contains("bind"),
@@ -322,5 +342,16 @@ mod tests {
         let config = load("").expect("valid");
         assert_eq!(config.coordinator.planner(), PlannerSettings::default());
         assert_eq!(config.server.host(), HostSettings::default());
+        assert_eq!(config.planner(), Ok(PlannerSettings::default()));
+    }
+
+    #[test]
+    fn groups_are_on_where_the_file_has_their_table() {
+        let config = load("[groups]\n").expect("valid");
+        let settings = config.planner().expect("they work").groups;
+        assert_eq!(settings, Some(GroupSettings::default()));
+        let config = load("[groups]\ninclusion_ms = 8\n").expect("readable");
+        let why = config.planner().expect_err("above rejection_ms");
+        assert!(why.contains("rejection_ms"), "{why}");
     }
 }

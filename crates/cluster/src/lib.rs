@@ -15,6 +15,7 @@ pub mod coordinator;
 pub mod correspondent;
 pub mod gateway;
 mod geometry;
+pub mod groups;
 pub mod membership;
 pub mod message_kinds;
 pub mod messages;

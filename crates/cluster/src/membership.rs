@@ -133,8 +133,14 @@ async fn follow(
 fn routes(view: &ClusterView) -> FxHashMap<EndpointId, SocketAddr> {
     let mut routes = FxHashMap::default();
     for (node, info) in &view.nodes {
-        routes.insert(node.endpoint(), info.address);
-        routes.insert(node.pulse_endpoint(), info.address);
+        for end in [
+            node.endpoint(),
+            node.pulse_endpoint(),
+            node.group_endpoint(),
+            node.group_pulse_endpoint(),
+        ] {
+            routes.insert(end, info.address);
+        }
     }
     let generation = view.assignment.generation;
     for (region, seat) in view.assignment.regions() {

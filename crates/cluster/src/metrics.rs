@@ -3,6 +3,8 @@
 use crate::carrier::Traffic;
 use crate::clock::ClusterClock;
 use crate::gateway::{Counters, Kind};
+use crate::groups::Gauges;
+use crate::schema::ClusterView;
 use crate::server::ServerGauges;
 use std::fmt::Write;
 
@@ -125,6 +127,35 @@ pub const PROCESS_METRICS: &[Metric] = &[
     ),
 ];
 
+/// All metrics of consistency groups. That of round trips has labels `node` and `name`.
+pub const GROUP_METRICS: &[Metric] = &[
+    (
+        "auramesh_groups",
+        "gauge",
+        "Consistency groups of servers; 0 where they are off or not measured yet",
+    ),
+    (
+        "auramesh_group_members",
+        "gauge",
+        "Servers in the group that shares the world",
+    ),
+    (
+        "auramesh_group_votes_total",
+        "counter",
+        "Votes that have put a server in or out, while this coordinator led",
+    ),
+    (
+        "auramesh_group_refused_total",
+        "counter",
+        "Messages about groups that could not be read, were not believed, or had no room",
+    ),
+    (
+        "auramesh_group_round_trip_seconds",
+        "gauge",
+        "Average round trip from this server to another",
+    ),
+];
+
 fn head(out: &mut String, (name, kind, help): &Metric) {
     let _ = writeln!(out, "# HELP {name} {help}.\n# TYPE {name} {kind}");
 }
@@ -149,6 +180,42 @@ pub fn of_process(traffic: Traffic, clock: &ClusterClock, standby_bytes: usize) 
         }
     }
     out
+}
+
+/// What a process knows of consistency groups, by itself and from the control plane.
+pub fn of_groups(gauges: &Gauges, view: &ClusterView) -> String {
+    let groups = view.groups.as_ref().map_or(&[][..], |it| &it.groups);
+    let values = [
+        groups.len() as u64,
+        groups.first().map_or(0, |world| world.len() as u64),
+        gauges.votes(),
+        gauges.refused(),
+    ];
+    let mut out = String::new();
+    for (metric, value) in GROUP_METRICS.iter().zip(values) {
+        head(&mut out, metric);
+        let _ = writeln!(out, "{} {value}", metric.0);
+    }
+    let round_trips = GROUP_METRICS.last().expect("there are some");
+    head(&mut out, round_trips);
+    for (node, ms) in gauges.delays_ms() {
+        let name = view.nodes.get(&node).map_or("", |info| &info.name);
+        let _ = writeln!(
+            out,
+            "{}{{node=\"{node}\",name=\"{}\"}} {}",
+            round_trips.0,
+            escaped(name),
+            ms / 1e3
+        );
+    }
+    out
+}
+
+/// A label's value: people may give processes any name.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
 }
 
 /// What a region server can say of its regions.

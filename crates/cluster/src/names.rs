@@ -12,8 +12,11 @@ pub struct NodeId(pub u64);
 
 /// The highest bit tells the end of a node from that of a region.
 const NODE_BIT: u64 = 1 << 63;
-/// And this one the end for heartbeats, which are single datagrams without a channel.
+/// And this one an end for single datagrams without a channel, such as heartbeats.
 const PULSE_BIT: u64 = 1 << 62;
+/// And this one the ends for what is said of consistency groups.
+const GROUP_BIT: u64 = 1 << 61;
+const END_BITS: u64 = NODE_BIT | PULSE_BIT | GROUP_BIT;
 
 impl NodeId {
     /// A name that nobody else has.
@@ -21,7 +24,7 @@ impl NodeId {
         let word = rand::rngs::SysRng
             .try_next_u64()
             .expect("the operating system has randomness");
-        Self(word & !(NODE_BIT | PULSE_BIT) | 1)
+        Self(word & !END_BITS | 1)
     }
 
     /// The process's own end.
@@ -34,10 +37,25 @@ impl NodeId {
         EndpointId(self.0 | NODE_BIT | PULSE_BIT)
     }
 
+    /// The process's end for what must arrive of what is said of consistency groups.
+    pub fn group_endpoint(self) -> EndpointId {
+        EndpointId(self.0 | NODE_BIT | GROUP_BIT)
+    }
+
+    /// The same for what may be lost, pings above all.
+    pub fn group_pulse_endpoint(self) -> EndpointId {
+        EndpointId(self.0 | END_BITS)
+    }
+
+    /// Is it one of the two ends for consistency groups?
+    pub fn is_group_endpoint(endpoint: EndpointId) -> bool {
+        endpoint.0 & NODE_BIT != 0 && endpoint.0 & GROUP_BIT != 0
+    }
+
     /// Whose end it is; `None` for a region's.
     pub fn of_endpoint(endpoint: EndpointId) -> Option<Self> {
         let is_node = endpoint.0 & NODE_BIT != 0;
-        is_node.then_some(Self(endpoint.0 & !(NODE_BIT | PULSE_BIT)))
+        is_node.then_some(Self(endpoint.0 & !END_BITS))
     }
 }
 
@@ -140,7 +158,18 @@ mod tests {
         assert_eq!(Place::of_endpoint(node.endpoint()), None);
         assert_eq!(NodeId::of_endpoint(node.endpoint()), Some(node));
         assert_eq!(NodeId::of_endpoint(place.endpoint()), None);
-        assert_eq!(NodeId::of_endpoint(node.pulse_endpoint()), Some(node));
-        assert_ne!(node.pulse_endpoint(), node.endpoint());
+        let ends = [
+            node.endpoint(),
+            node.pulse_endpoint(),
+            node.group_endpoint(),
+            node.group_pulse_endpoint(),
+        ];
+        for (index, end) in ends.into_iter().enumerate() {
+            assert_eq!(NodeId::of_endpoint(end), Some(node));
+            assert_eq!(Place::of_endpoint(end), None);
+            assert!(!ends[..index].contains(&end));
+            assert_eq!(NodeId::is_group_endpoint(end), index >= 2);
+        }
+        assert!(!NodeId::is_group_endpoint(place.endpoint()));
     }
 }

@@ -3,6 +3,7 @@
 use crate::Boxed;
 use crate::carrier::{Carrier, ClusterKey, Switchboard, UdpCarrier};
 use crate::clock::ClusterClock;
+use crate::groups;
 use crate::membership::Membership;
 use crate::names::NodeId;
 use crate::schema::{Keys, NodeInfo, Role};
@@ -89,6 +90,8 @@ pub struct Node {
     pub switchboard: Switchboard,
     /// Its place in the control plane.
     pub membership: Membership,
+    /// What it measures and counts where consistency groups are on.
+    pub groups: Arc<groups::Gauges>,
 }
 
 impl Node {
@@ -125,6 +128,7 @@ impl Node {
                 carrier,
                 switchboard,
                 membership,
+                groups: Arc::default(),
             })
         })
     }

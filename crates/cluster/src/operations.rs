@@ -4,6 +4,7 @@ use crate::Boxed;
 use crate::carrier::Carrier;
 use crate::clock::ClusterClock;
 use crate::gateway::Counters;
+use crate::groups::Gauges;
 use crate::metrics;
 use crate::schema::{ClusterView, Role};
 use crate::server::ServerGauges;
@@ -32,6 +33,8 @@ pub struct Operations {
     pub server: Option<ServerGauges>,
     /// What it has counted, if it is a gateway.
     pub gateway: Option<Arc<Counters>>,
+    /// What it has measured, where consistency groups are on.
+    pub groups: Arc<Gauges>,
 }
 
 /// The whole cluster in short, as any of its processes sees it.
@@ -49,6 +52,18 @@ pub struct ClusterStatus {
     pub nodes: Vec<NodeStatus>,
     /// All regions.
     pub regions: Vec<RegionStatus>,
+    /// Which servers are near each other, where that is measured.
+    #[serde(default)]
+    pub groups: Vec<GroupStatus>,
+}
+
+/// One consistency group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupStatus {
+    /// What people call its servers.
+    pub members: Vec<String>,
+    /// Its members have the regions.
+    pub shares_world: bool,
 }
 
 /// One process.
@@ -125,6 +140,15 @@ impl ClusterStatus {
                     moving: seat.moving,
                 })
                 .collect(),
+            groups: view
+                .groups
+                .iter()
+                .flat_map(|it| it.groups.iter().enumerate())
+                .map(|(index, members)| GroupStatus {
+                    members: members.iter().map(|node| name(*node)).collect(),
+                    shares_world: index == 0,
+                })
+                .collect(),
         }
     }
 }
@@ -159,6 +183,10 @@ async fn metrics_page(State(operations): State<Operations>) -> impl IntoResponse
         .as_ref()
         .map_or(0, ServerGauges::standby_bytes);
     let mut page = metrics::of_process(operations.carrier.traffic(), &operations.clock, standby);
+    page.push_str(&metrics::of_groups(
+        &operations.groups,
+        &operations.view.borrow(),
+    ));
     if let Some(server) = &operations.server {
         page.push_str(&metrics::of_regions(server));
     }

@@ -6,7 +6,9 @@
 //! | `auramesh/CLUSTER/nodes/NODE` | [`NodeInfo`], leased | each process, of itself |
 //! | `auramesh/CLUSTER/world` | [`WorldSpec`] | the leading coordinator |
 //! | `auramesh/CLUSTER/assignment` | [`Assignment`] | the leading coordinator, only while it leads |
+//! | `auramesh/CLUSTER/groups` | [`Grouping`], where consistency groups are on | the leading coordinator, only while it leads |
 
+use crate::groups::GroupSettings;
 use crate::names::{Generation, NodeId, Place, Term};
 use crate::store::{Entry, Revision};
 use boundary::BoundaryConfig;
@@ -57,6 +59,11 @@ impl Keys {
     /// Who simulates it.
     pub fn assignment(&self) -> String {
         format!("{}assignment", self.prefix)
+    }
+
+    /// Who is near whom.
+    pub fn groups(&self) -> String {
+        format!("{}groups", self.prefix)
     }
 }
 
@@ -256,6 +263,18 @@ impl Assignment {
     }
 }
 
+/// Who is near whom: the consistency groups of servers. Where there is none, nobody measures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Grouping {
+    /// Whom servers tell how far they are from each other.
+    pub coordinator: NodeId,
+    /// When two are near.
+    pub settings: GroupSettings,
+    /// The groups; the first one shares the world. None until they have been measured: then everyone does.
+    #[serde(default)]
+    pub groups: Vec<Vec<NodeId>>,
+}
+
 /// Everything the control plane says, read. What cannot be read is left out, with a warning.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterView {
@@ -267,6 +286,8 @@ pub struct ClusterView {
     pub world: Option<Arc<WorldSpec>>,
     /// Who simulates it.
     pub assignment: Assignment,
+    /// Who is near whom, where that is measured.
+    pub groups: Option<Grouping>,
     pub(crate) revisions: BTreeMap<String, Revision>,
 }
 
@@ -282,6 +303,8 @@ impl ClusterView {
                 view.world = parse(key, entry).map(Arc::new);
             } else if *key == keys.assignment() {
                 view.assignment = parse(key, entry).unwrap_or_default();
+            } else if *key == keys.groups() {
+                view.groups = parse(key, entry);
             } else if let Some(info) = parse::<NodeInfo>(key, entry) {
                 view.nodes.insert(info.node, info);
             }

@@ -2,9 +2,10 @@
 
 use cluster::config::{Config, EtcdConfig, ZenohConfig};
 use cluster::gateway::Counters;
+use cluster::groups::GroupSettings;
 use cluster::message_kinds::Kinds;
 use cluster::messages::{self, Answer, FromRegion, Question, RegionState, ToRegion};
-use cluster::metrics::{PROCESS_METRICS, REGION_METRICS};
+use cluster::metrics::{GROUP_METRICS, PROCESS_METRICS, REGION_METRICS};
 use domain::{BodyId, Tick};
 use std::collections::BTreeSet;
 
@@ -39,6 +40,7 @@ fn every_config_key_is_documented_and_every_documented_key_exists() {
     let config = Config {
         etcd: Some(EtcdConfig::default()),
         zenoh: Some(ZenohConfig::default()),
+        groups: Some(GroupSettings::default()),
         ..Config::default()
     };
     let mut exist = BTreeSet::new();
@@ -53,7 +55,8 @@ fn every_config_key_is_documented_and_every_documented_key_exists() {
 #[test]
 fn every_metric_is_documented_and_every_documented_metric_exists() {
     let gateways = Counters::METRICS.iter().map(|(metric, _)| metric);
-    let metrics = PROCESS_METRICS.iter().chain(REGION_METRICS).chain(gateways);
+    let processes = PROCESS_METRICS.iter().chain(GROUP_METRICS);
+    let metrics = processes.chain(REGION_METRICS).chain(gateways);
     let exist: BTreeSet<String> = metrics.map(|(name, ..)| (*name).to_owned()).collect();
     assert_eq!(documented("What can be watched"), exist);
 }

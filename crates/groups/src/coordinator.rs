@@ -74,6 +74,8 @@ struct NodeRecord {
     /// Since when it has been in this group.
     since: SimTime,
     heard: SimTime,
+    /// Everyone was asked about it, and it had been there long enough to be measured.
+    placed: bool,
 }
 
 #[derive(Debug)]
@@ -309,6 +311,11 @@ impl Coordinator {
     /// The group of a node.
     pub fn group_of(&self, node: NodeId) -> Option<GroupId> {
         self.nodes.get(&node).map(|record| record.group)
+    }
+
+    /// Is its group what measurements say? A newcomer is alone until everyone has been asked about it, near or not.
+    pub fn is_placed(&self, node: NodeId) -> bool {
+        self.nodes.get(&node).is_some_and(|record| record.placed)
     }
 
     /// Who hears at an address, if a node does.

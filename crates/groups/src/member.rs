@@ -370,6 +370,12 @@ impl Member {
         self.pinger.average_ms(node)
     }
 
+    /// The average round trips to all who have been measured, milliseconds, by their addresses.
+    pub fn delays(&self) -> impl Iterator<Item = (Address, f64)> + '_ {
+        let others = self.nodes.values();
+        others.filter_map(|info| Some((info.address, self.delay_ms(info.node)?)))
+    }
+
     /// May the driver step? Always, unless operation is synchronised and the leader has not begun the next iteration.
     pub fn may_step(&self) -> bool {
         let waits = self

@@ -38,6 +38,36 @@ fn st_27_who_comes_just_before_the_question_is_asked_about_again() {
     }
 }
 
+/// Who drives the cores must not take a newcomer's first group, itself alone, for what was measured.
+#[test]
+fn st_27_a_newcomer_is_placed_when_everyone_was_asked_about_it() {
+    let mut room = arrived(1, 3.0);
+    let placed = |room: &Room| {
+        let node = |i: u64| room.coordinator.node_at(at(i));
+        [1, 4].map(|i| node(i).is_some_and(|node| room.coordinator.is_placed(node)))
+    };
+    assert_eq!(
+        placed(&room),
+        [true, false],
+        "alone, and that is all there is"
+    );
+    room.enter(at(4), MachineId(4));
+    room.run(0.9, step);
+    assert_eq!(
+        placed(&room),
+        [true, false],
+        "it has joined, but is not settled"
+    );
+    room.run(0.5, step);
+    assert_eq!(
+        placed(&room),
+        [true, true],
+        "far away, and that was measured"
+    );
+    assert_eq!(groups_of(&room), [vec![1], vec![2]]);
+    assert!(!room.coordinator.is_placed(NodeId(77)));
+}
+
 /// ST-27, ST-28: six nodes of two places come 0.3 s apart; two seconds after the last they are in two groups, without a single vote.
 #[test]
 fn st_27_nodes_that_come_one_after_the_other_find_their_groups() {

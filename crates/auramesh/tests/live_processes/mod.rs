@@ -84,6 +84,13 @@ impl Process {
         assert!(status.expect("kill runs").success());
     }
 
+    /// A line to its standard input.
+    pub fn say(&mut self, line: &str) {
+        use std::io::Write;
+        let input = self.0.stdin.as_mut().expect("piped");
+        writeln!(input, "{line}").expect("it reads");
+    }
+
     /// Waits for its end.
     pub fn wait(&mut self) -> std::process::ExitStatus {
         self.0.wait().expect("it was started")
@@ -240,11 +247,31 @@ impl Cluster {
 
     /// One more server; returns its name.
     pub fn add_server(&mut self) -> String {
+        self.add_server_with(&[])
+    }
+
+    /// The same, with these flags.
+    pub fn add_server_with(&mut self, more: &[&str]) -> String {
         let name = format!("s{}", self.started);
         self.started += 1;
-        let process = Process::start(&self.flags("server", &name));
+        let mut flags = self.flags("server", &name);
+        flags.extend(more.iter().map(|flag| (*flag).to_owned()));
+        let process = Process::start(&flags);
         self.servers.insert(name.clone(), process);
         name
+    }
+
+    /// What `auramesh status` says.
+    pub fn status(&self) -> serde_json::Value {
+        let mut flags = self.flags("status", "status");
+        flags.push("--json".to_owned());
+        let output = Command::new(PROGRAM)
+            .args(&flags)
+            .env("AURAMESH_CLUSTER_KEY", SECRET)
+            .output()
+            .expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
     }
 
     /// A gateway for clients at this port.

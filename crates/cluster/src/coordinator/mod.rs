@@ -4,6 +4,7 @@ mod planner;
 #[cfg(test)]
 mod planner_tests;
 mod run;
+mod sharing;
 
 pub use planner::{Plan, Planner, PlannerSettings, Verdict, Why};
 pub use run::{COUNTDOWN, Coordinator};

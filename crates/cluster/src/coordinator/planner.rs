@@ -13,9 +13,13 @@
 //!    region starts anew.
 //! 3. Every region has a standby on another server.
 //! 4. Who was too slow for a region gets none for a while, if there is anybody else.
-//! 5. Who wants to leave, and who has more regions than others, gives away regions, one after another: the owner stops, its standby takes over from
+//! 5. Where consistency groups are on, regions are with the members of one group: who is outside gets none and keeps nobody's snapshots, as long as there is anybody else who could; what it
+//!    has it gives away like one that leaves.
+//! 6. Who wants to leave, and who has more regions than others, gives away regions, one after another: the owner stops, its standby takes over from
 //!    exactly that state.
 
+use super::sharing::Sharing;
+use crate::groups::GroupSettings;
 use crate::messages::{Heartbeat, RegionPulse, RegionState};
 use crate::names::{Generation, NodeId, Term};
 use crate::schema::{Assignment, ClusterView, Role, Seat, WorldSpec};
@@ -37,6 +41,8 @@ pub struct PlannerSettings {
     pub shun: SimTime,
     /// Regions of servers that have more than others are moved (default yes).
     pub balance: bool,
+    /// Only servers that are near each other share the world: when they are (default: wherever they are).
+    pub groups: Option<GroupSettings>,
 }
 
 impl Default for PlannerSettings {
@@ -47,6 +53,7 @@ impl Default for PlannerSettings {
             lag: SimTime::from_millis(5000.0),
             shun: SimTime::from_millis(60_000.0),
             balance: true,
+            groups: None,
         }
     }
 }
@@ -85,6 +92,8 @@ pub struct Planner {
     slow_since: BTreeMap<RegionId, (SimTime, u64)>,
     /// Who was too slow, and until when that counts.
     shunned: BTreeMap<NodeId, SimTime>,
+    /// Who is near enough.
+    sharing: Sharing,
 }
 
 /// Why a region got another owner.
@@ -134,6 +143,7 @@ impl Planner {
             newest_tick: 0,
             slow_since: BTreeMap::new(),
             shunned: BTreeMap::new(),
+            sharing: Sharing::default(),
         }
     }
 
@@ -221,6 +231,16 @@ impl Planner {
         }
     }
 
+    /// Servers are near each other in these groups; of several, one shares the world. None: everyone does.
+    pub fn handle_groups(&mut self, groups: &[Vec<NodeId>]) {
+        self.sharing.handle_groups(groups);
+    }
+
+    /// The groups, the one that shares the world first.
+    pub fn groups(&self) -> &[Vec<NodeId>] {
+        self.sharing.groups()
+    }
+
     /// When a server would count as dead next.
     pub fn next_wakeup(&self) -> Option<SimTime> {
         self.servers.values().map(|server| server.good_until).min()
@@ -305,7 +325,9 @@ impl Planner {
                 let slow = self.is_slow(now, world, region);
                 // Back to someone who was too slow: to and fro for ever. Then it is the region that is too large.
                 let better = |standby: &NodeId| {
-                    slow && !self.is_shunned(now, *standby) && self.is_sure(region, seat, *standby)
+                    slow && !self.is_shunned(now, *standby)
+                        && !self.sharing.is_outside(*standby)
+                        && self.is_sure(region, seat, *standby)
                 };
                 (Why::Slow, standby.filter(better)?)
             }
@@ -450,10 +472,12 @@ impl Planner {
             .filter(settled)
             .find_map(|(index, seat)| {
                 let owner = seat.owner?;
-                let leaves = self.servers[&owner].leaving;
                 let to = self.least_loaded(now, next, |node| node != owner)?;
+                let near = !self.sharing.is_outside(to);
+                let leaves = self.servers[&owner].leaving || near && self.sharing.is_outside(owner);
                 let uneven = self.settings.balance
                     && load(next, owner) > load(next, to) + 1
+                    && near
                     && !self.is_shunned(now, to);
                 (leaves || uneven).then_some((index, to))
             });
@@ -467,15 +491,20 @@ impl Planner {
     fn choose_standbys(&self, now: SimTime, next: &mut Assignment) {
         for index in 0..next.seats.len() {
             let seat = next.seats[index];
-            let good = |node: NodeId| self.is_alive(now, node) && Some(node) != seat.owner;
+            let owner = seat.owner;
+            let best = self.least_loaded(now, next, |node| Some(node) != owner);
+            // Better a standby far away than none, but none far away if there is another. What is on its way to one arrives there first.
+            let near = best.is_some_and(|best| !self.sharing.is_outside(best));
+            let too_far = |node| near && !seat.moving && self.sharing.is_outside(node);
+            let good =
+                |node: NodeId| self.is_alive(now, node) && Some(node) != owner && !too_far(node);
             // A silent owner gives nothing to a new standby, and the old one, silent too, may have what counts.
-            let speaks = seat.owner.is_some_and(|owner| self.is_alive(now, owner));
+            let speaks = owner.is_some_and(|owner| self.is_alive(now, owner));
             if !speaks || seat.standby.is_some_and(good) {
                 continue;
             }
-            let owner = seat.owner;
             next.seats[index].moving = false;
-            next.seats[index].standby = self.least_loaded(now, next, |node| Some(node) != owner);
+            next.seats[index].standby = best;
         }
     }
 
@@ -483,7 +512,7 @@ impl Planner {
         self.shunned.get(&node).is_some_and(|until| now < *until)
     }
 
-    /// The living server that has the least to do: regions first, standbys second. Those that were too slow come last.
+    /// The living server that has the least to do: regions first, standbys second. Those that were too slow come last, and after them those that are too far away.
     fn least_loaded(
         &self,
         now: SimTime,
@@ -499,8 +528,9 @@ impl Planner {
             .copied()
             .filter(|node| self.stays(now, *node) && fits(*node))
             .min_by_key(|node| {
+                let far = self.sharing.is_outside(*node);
                 let shunned = self.is_shunned(now, *node);
-                (shunned, load(next, *node), standbys(*node), *node)
+                (far, shunned, load(next, *node), standbys(*node), *node)
             })
     }
 }

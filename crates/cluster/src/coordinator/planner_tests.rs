@@ -398,6 +398,110 @@ fn who_leaves_gives_everything_away() {
     assert!(stage.owners().iter().all(|owner| *owner == Some(B)));
 }
 
+/// Its regions move one after another, as if it left; it keeps nobody's snapshots; and when it is near again it gets regions again.
+#[test]
+fn who_is_too_far_away_gives_everything_away_and_gets_nothing_until_it_is_near() {
+    let mut stage = Stage::new(4, &[A, B, C]);
+    stage.run(3000);
+    let has = |stage: &Stage, node: NodeId| {
+        let seats = stage.assignment().seats.iter();
+        let its = seats.filter(|seat| seat.owner == Some(node) || seat.standby == Some(node));
+        its.count()
+    };
+    let owned = stage.owners().iter().filter(|it| **it == Some(C)).count();
+    assert!(owned > 0, "it has some to give");
+    stage.planner.handle_groups(&[vec![C], vec![A, B]]);
+    assert_eq!(stage.planner.groups(), [vec![A, B], vec![C]]);
+    let verdicts = stage.run(3000);
+    assert_eq!(verdicts.len(), owned, "{verdicts:?}");
+    assert!(
+        verdicts
+            .iter()
+            .all(|(_, why, to)| *why == Why::Moved && *to != C)
+    );
+    assert_eq!(has(&stage, C), 0, "{:?}", stage.assignment());
+    for seat in &stage.assignment().seats {
+        assert!(seat.standby.is_some() && seat.standby != seat.owner && !seat.moving);
+    }
+    assert!(stage.run(5000).is_empty(), "and then nothing changes");
+    stage.planner.handle_groups(&[vec![A, B, C]]);
+    assert_eq!(stage.run(3000).len(), 1, "two, one and one");
+    assert_eq!(
+        stage.owners().iter().filter(|it| **it == Some(C)).count(),
+        1
+    );
+}
+
+/// Two servers that are far from each other: one has the world, and the other is better than no standby. It takes over when the first one dies, and not before.
+#[test]
+fn a_standby_far_away_is_better_than_none() {
+    let mut stage = Stage::new(2, &[A, B]);
+    stage.planner.handle_groups(&[vec![A], vec![B]]);
+    stage.run(3000);
+    assert_eq!(stage.owners(), [Some(A); 2]);
+    let standbys = |stage: &Stage| {
+        let seats = stage.assignment().seats.iter();
+        seats.map(|seat| seat.standby).collect::<Vec<_>>()
+    };
+    assert_eq!(standbys(&stage), [Some(B); 2]);
+    // Slow as it may be, it is where the world is.
+    stage.overdue = [2000; 4];
+    stage.run(4000);
+    stage.overdue = [4000; 4];
+    assert!(stage.run(10_000).is_empty());
+    stage.overdue = [0; 4];
+    stage.run(100);
+    // One that is near is a better one.
+    stage.join(C);
+    stage.planner.handle_groups(&[vec![A, C], vec![B]]);
+    stage.run(50);
+    assert_eq!(standbys(&stage), [Some(C); 2]);
+    stage.planner.handle_groups(&[vec![A], vec![C], vec![B]]);
+    stage.run(3000);
+    assert_eq!(
+        (stage.owners(), standbys(&stage)),
+        (vec![Some(A); 2], vec![Some(C); 2])
+    );
+    stage.beating.remove(&A);
+    assert_eq!(stage.run(1000), [(0, Why::Dead, C), (1, Why::Dead, C)]);
+}
+
+/// Groups say who should have the world, never that nobody has it.
+#[test]
+fn the_world_has_an_owner_whatever_the_groups_are() {
+    // Everyone is alone: the promised number of servers is there all the same.
+    let mut stage = Stage::new(2, &[A, B, C]);
+    stage.world.min_servers = 3;
+    stage.planner.handle_groups(&[vec![B], vec![A], vec![C]]);
+    stage.run(100);
+    assert_eq!(stage.owners(), [Some(B); 2]);
+    // Those who should have it are not there.
+    for nobody in [C, NodeId(77)] {
+        let mut stage = Stage::new(2, &[A, B, C]);
+        stage.beating.remove(&C);
+        stage.run(3000);
+        stage.lease_ends(C);
+        stage.planner.handle_groups(&[vec![nobody]]);
+        stage.run(3000);
+        let all: BTreeSet<_> = stage.owners().into_iter().flatten().collect();
+        assert_eq!(all, BTreeSet::from([A, B]));
+        stage.beating.remove(&A);
+        stage.run(1000);
+        assert_eq!(stage.owners(), [Some(B); 2]);
+    }
+}
+
+/// It leaves, and nobody near is left: what is far away gets its regions rather than nobody.
+#[test]
+fn who_leaves_gives_to_one_far_away_if_there_is_no_other() {
+    let mut stage = Stage::new(2, &[A, B]);
+    stage.planner.handle_groups(&[vec![A], vec![B]]);
+    stage.run(3000);
+    stage.view.nodes.get_mut(&A).expect("there").leaving = true;
+    stage.planner.handle_view(stage.now, &stage.view);
+    assert_eq!(stage.run(1000), [(0, Why::Moved, B), (1, Why::Moved, B)]);
+}
+
 #[test]
 fn a_region_that_stays_behind_is_given_to_its_standby() {
     let mut stage = Stage::new(2, &[A, B]);

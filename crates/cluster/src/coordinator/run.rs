@@ -4,11 +4,12 @@ use super::planner::{Planner, PlannerSettings, Why};
 use crate::Boxed;
 use crate::carrier::{Carrier, Datagram, Switchboard};
 use crate::clock::ClusterClock;
+use crate::groups::{Circle, Founder};
 use crate::membership::{LEASE, Membership};
 use crate::messages::{self, Heartbeat, Pulse};
 use crate::names::NodeId;
 use crate::node::{Connection, Node};
-use crate::schema::{self, ClusterView, Leader, Role, WorldSpec};
+use crate::schema::{self, ClusterView, Grouping, Leader, Role, WorldSpec};
 use crate::store::{LeaseId, Revision, Store, StoreError, Transaction, Unchanged, Write};
 use domain::SimTime;
 use std::io;
@@ -34,6 +35,8 @@ pub struct Coordinator {
     deaths: mpsc::UnboundedReceiver<NodeId>,
     /// What it sets up if there is no world yet.
     world: Option<WorldSpec>,
+    /// Where consistency groups are on.
+    founder: Option<Founder>,
 }
 
 /// Leading since this revision, while this lease lasts.
@@ -41,6 +44,10 @@ struct Reign {
     lease: LeaseId,
     revision: Revision,
     planner: Planner,
+    /// Who is near whom, where consistency groups are on.
+    circle: Option<Circle>,
+    /// What the control plane says of that.
+    grouping: Option<Grouping>,
 }
 
 impl Coordinator {
@@ -66,9 +73,12 @@ impl Coordinator {
         stop: watch::Receiver<bool>,
     ) -> Boxed<'static, ()> {
         Box::pin(async move {
+            let founder = settings.groups.map(|groups| Founder::new(&node, groups));
             let (clock, carrier) = (node.clock, node.carrier);
-            let coordinator =
-                Self::new(node.id, clock, carrier, &node.switchboard, settings, world);
+            let coordinator = Self {
+                founder,
+                ..Self::new(node.id, clock, carrier, &node.switchboard, settings, world)
+            };
             coordinator.run(node.membership, stop).await;
         })
     }
@@ -116,6 +126,7 @@ impl Coordinator {
             heartbeats,
             deaths,
             world,
+            founder: None,
         }
     }
 
@@ -174,7 +185,9 @@ impl Coordinator {
             }
             let current = view.borrow().clone();
             if let Some(mut leading) = reign.take() {
-                reign = match self.govern(&membership, &current, &mut leading).await {
+                let governed = self.govern(&membership, &current, &mut leading).await;
+                let governed = governed.and(self.gather(&membership, &current, &mut leading).await);
+                reign = match governed {
                     Ok(()) => Some(leading),
                     // What we knew is outdated; the news is on its way. Or we no longer lead: renewing tells.
                     Err(StoreError::Conflict) => Some(leading),
@@ -245,10 +258,18 @@ impl Coordinator {
             Ok(revision) => {
                 let mut planner = Planner::new(self.settings);
                 planner.handle_view(self.clock.local(), &current);
+                let circle = self.founder.as_ref().and_then(Founder::found);
+                let grouping = current.groups.clone();
+                if let Some(before) = grouping.as_ref().filter(|_| circle.is_some()) {
+                    // Until our own circle has measured, those near each other are those who were.
+                    planner.handle_groups(&before.groups);
+                }
                 Ok(Some(Reign {
                     lease,
                     revision,
                     planner,
+                    circle,
+                    grouping,
                 }))
             }
             Err(StoreError::Conflict) => {
@@ -324,6 +345,36 @@ impl Coordinator {
         Ok(())
     }
 
+    /// Who is near whom goes to the planner, and what that makes of it to everyone.
+    async fn gather(
+        &self,
+        membership: &Membership,
+        view: &ClusterView,
+        reign: &mut Reign,
+    ) -> Result<(), StoreError> {
+        if let Some(groups) = reign.circle.as_mut().and_then(Circle::news) {
+            reign.planner.handle_groups(&groups);
+        }
+        let circle = reign.circle.as_ref();
+        let grouping = circle.map(|circle| circle.grouping(reign.planner.groups()));
+        if grouping == reign.grouping {
+            return Ok(());
+        }
+        let key = membership.keys().groups();
+        let write = match &grouping {
+            Some(grouping) => Write::Put {
+                key: key.clone(),
+                value: schema::to_bytes(grouping),
+                lease: None,
+            },
+            // Whoever led before us wanted to know; we do not.
+            None => Write::Delete { key: key.clone() },
+        };
+        self.commit(membership, view, reign, key, write).await?;
+        reign.grouping = grouping;
+        Ok(())
+    }
+
     /// Writes a key, if it is as we know it and we still lead.
     async fn write(
         &self,
@@ -333,6 +384,22 @@ impl Coordinator {
         key: String,
         value: Vec<u8>,
     ) -> Result<(), StoreError> {
+        let put = Write::Put {
+            key: key.clone(),
+            value,
+            lease: None,
+        };
+        self.commit(membership, view, reign, key, put).await
+    }
+
+    async fn commit(
+        &self,
+        membership: &Membership,
+        view: &ClusterView,
+        reign: &Reign,
+        key: String,
+        write: Write,
+    ) -> Result<(), StoreError> {
         let transaction = Transaction {
             conditions: vec![
                 Unchanged {
@@ -341,14 +408,10 @@ impl Coordinator {
                 },
                 Unchanged {
                     since: view.revision(&key),
-                    key: key.clone(),
+                    key,
                 },
             ],
-            writes: vec![Write::Put {
-                key,
-                value,
-                lease: None,
-            }],
+            writes: vec![write],
         };
         membership.store().commit(transaction).await.map(drop)
     }

@@ -33,8 +33,8 @@ struct Shelf {
     unwanted: BTreeMap<Place, Instant>,
 }
 
-/// Snapshots that are not wanted any more are kept for so long: whoever should have a newer one may die before it has.
-const AFTERLIFE: Duration = Duration::from_secs(5);
+/// Snapshots that are not wanted any more are kept for so long: whoever should have a newer one may die before it has, and that is known when its lease has run out.
+const AFTERLIFE: Duration = Duration::from_secs(2 * crate::membership::LEASE.as_secs());
 
 /// All snapshots that this server keeps for others.
 #[derive(Default)]

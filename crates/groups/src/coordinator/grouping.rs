@@ -108,6 +108,11 @@ impl Coordinator {
         }
         let formed = form_groups(&nearness, self.config.max_group);
         self.adopt(now, &formed);
+        let settle = SimTime::from_secs(self.config.settle_secs);
+        for record in self.nodes.values_mut() {
+            // A round's number is when it was asked.
+            record.placed |= record.joined + settle <= SimTime(round.number);
+        }
     }
 
     /// Makes these the groups. Each keeps the id of the old group most of its members come from; one that is as it was is left

@@ -31,6 +31,7 @@ impl Coordinator {
             joined: now,
             since: now,
             heard: now,
+            placed: false,
         };
         self.nodes.insert(node, record);
         self.parties.insert(from, Party::Node(node));
