@@ -155,6 +155,7 @@ impl WorldSpec {
         options: &WorldOptions,
     ) -> Result<Self, WorldSpecError> {
         let scene = Scene::parse(text, files.as_deref())?;
+        region::staging::check(&scene)?;
         let map = region::staging::region_map(&scene, options.layout, options.regions)?;
         let boundary = BoundaryConfig {
             tolerances: region::staging::tolerances(&scene),
@@ -200,6 +201,9 @@ pub enum WorldSpecError {
     /// It cannot be cut like that.
     #[error(transparent)]
     Map(#[from] RegionMapError),
+    /// The engine cannot build what is in it.
+    #[error(transparent)]
+    Region(#[from] region::RegionError),
 }
 
 /// Who has which region.

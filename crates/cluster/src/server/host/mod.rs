@@ -514,6 +514,16 @@ impl Host {
                     tracing::info!(place = %self.place, %tick, bodies = bodies.len(), "recovered");
                 }
                 _ => {}
+                RegionEvent::Broken {
+                    tick, body, why, ..
+                } => {
+                    tracing::error!(place = %self.place, %tick, %body, why, "a body cannot be computed any more, and was taken out");
+                    gauges.broken += 1;
+                }
+                RegionEvent::NotBorn { body, why, .. } => {
+                    tracing::error!(place = %self.place, %body, why, "a body could not be created");
+                    gauges.broken += 1;
+                }
             }
         }
     }
