@@ -230,6 +230,9 @@ pub struct Seat {
     /// The owner has it from the one before, who had stopped for that: no tick of any body is lost. Otherwise that one died, and some are.
     #[serde(default)]
     pub handed: bool,
+    /// Nobody has a snapshot of it: its owner begins with it as it was at the start.
+    #[serde(default)]
+    pub lost: bool,
 }
 
 impl Assignment {
