@@ -184,6 +184,8 @@ pub struct Beginning {
     pub timetable: Timetable,
     /// Who was told what happens by its last owner.
     pub subscribers: Vec<(NodeId, Subscription)>,
+    /// How many bodies of its snapshot could not be restored.
+    pub left_out: u64,
 }
 
 /// Starts a region's thread.
@@ -198,10 +200,12 @@ pub fn start(
         region,
         timetable,
         subscribers,
+        left_out,
     } = beginning;
     let place = world.place(region.id());
     let (inputs, receiver) = mpsc::channel();
     let gauges = Arc::new(SharedGauges::default());
+    gauges.lock().broken = left_out;
     let mailbox = inputs.clone();
     let deliver = move |datagram| drop(mailbox.send(Input::Datagram(datagram)));
     shared
@@ -510,10 +514,6 @@ impl Host {
                     tracing::error!(place = %self.place, %from, why, "an offer cannot be carried out");
                     gauges.refused += 1;
                 }
-                RegionEvent::Recovered { tick, bodies } => {
-                    tracing::info!(place = %self.place, %tick, bodies = bodies.len(), "recovered");
-                }
-                _ => {}
                 RegionEvent::Broken {
                     tick, body, why, ..
                 } => {
@@ -524,6 +524,10 @@ impl Host {
                     tracing::error!(place = %self.place, %body, why, "a body could not be created");
                     gauges.broken += 1;
                 }
+                RegionEvent::Recovered { tick, bodies } => {
+                    tracing::info!(place = %self.place, %tick, bodies = bodies.len(), "recovered");
+                }
+                _ => {}
             }
         }
     }
