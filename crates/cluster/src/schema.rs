@@ -165,6 +165,7 @@ impl WorldSpec {
         options: &WorldOptions,
     ) -> Result<Self, WorldSpecError> {
         let scene = Scene::parse(text, files.as_deref())?;
+        region::staging::check(&scene)?;
         let map = region::staging::region_map(&scene, options.layout, options.regions)?;
         let boundary = BoundaryConfig {
             tolerances: region::staging::tolerances(&scene),
@@ -217,6 +218,9 @@ pub enum WorldSpecError {
     /// It cannot be cut like that.
     #[error(transparent)]
     Map(#[from] RegionMapError),
+    /// The engine cannot build what is in it.
+    #[error(transparent)]
+    Region(#[from] region::RegionError),
 }
 
 /// Who has which region.
@@ -243,6 +247,9 @@ pub struct Seat {
     /// The owner has it from the one before, who had stopped for that: no tick of any body is lost. Otherwise that one died, and some are.
     #[serde(default)]
     pub handed: bool,
+    /// Nobody has a snapshot of it: its owner begins with it as it was at the start.
+    #[serde(default)]
+    pub lost: bool,
 }
 
 impl Assignment {

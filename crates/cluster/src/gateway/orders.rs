@@ -194,7 +194,7 @@ impl Hub {
                 return Ok(None);
             }
             Command::Impulse { body, impulse, at } => {
-                check(bounds.push(impulse))?;
+                check(bounds.push(impulse, at))?;
                 (body, Question::Impulse { body, impulse, at })
             }
             Command::Velocity { body, velocity } => {

@@ -40,10 +40,11 @@ impl Host {
             return;
         }
         if seat.standby != self.standby {
-            self.standby = seat.standby;
-            self.unkept = None;
-            self.unsent.clear();
-            self.snapshot_wanted = true;
+            let before = std::mem::replace(&mut self.standby, seat.standby);
+            if let Some(dead) = before.filter(|node| !view.nodes.contains_key(node)) {
+                self.forget(dead.endpoint());
+            }
+            self.send_snapshot_again();
         }
         if self.moving && !seat.moving {
             // Nobody has taken it: it goes on here.
@@ -58,9 +59,11 @@ impl Host {
             let node = NodeId::of_endpoint(*end).filter(|node| self.met.contains(node));
             node.is_some_and(|node| !view.nodes.contains_key(&node))
         };
-        let forgotten: Vec<EndpointId> = self.subscribers.keys().copied().filter(gone).collect();
+        // A standby that died has half a snapshot, which would be sent to it for ever.
+        let forgotten: Vec<EndpointId> = self.post.peers().filter(gone).collect();
         for end in forgotten {
             self.forget(end);
+            self.forgot_snapshot(end);
         }
         self.met = view.nodes.keys().copied().collect();
     }
@@ -76,9 +79,13 @@ impl Host {
 
     pub(super) fn read_mail(&mut self) {
         for mail in std::mem::take(&mut self.mail) {
-            // A region that has restarted says so itself; a gateway or standby that has is another process.
-            let Mail::Payload { from, bytes } = mail else {
-                continue;
+            let (from, bytes) = match mail {
+                Mail::Payload { from, bytes } => (from, bytes),
+                // A region that has restarted says so itself; a gateway that has asks again.
+                Mail::PeerRestarted { peer, .. } => {
+                    self.forgot_snapshot(peer);
+                    continue;
+                }
             };
             if Place::of_endpoint(from).is_some() {
                 self.hear_region(from, &bytes);

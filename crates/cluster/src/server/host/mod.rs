@@ -187,6 +187,8 @@ pub struct Beginning {
     pub timetable: Timetable,
     /// Who was told what happens by its last owner.
     pub subscribers: Vec<(NodeId, Subscription)>,
+    /// How many bodies of its snapshot could not be restored.
+    pub left_out: u64,
 }
 
 /// Starts a region's thread.
@@ -201,10 +203,12 @@ pub fn start(
         region,
         timetable,
         subscribers,
+        left_out,
     } = beginning;
     let place = world.place(region.id());
     let (inputs, receiver) = mpsc::channel();
     let gauges = Arc::new(SharedGauges::default());
+    gauges.lock().broken = left_out;
     let mailbox = inputs.clone();
     let deliver = move |datagram| drop(mailbox.send(Input::Datagram(datagram)));
     shared
@@ -513,6 +517,16 @@ impl Host {
                 RegionEvent::Refused { from, why, .. } => {
                     tracing::error!(place = %self.place, %from, why, "an offer cannot be carried out");
                     gauges.refused += 1;
+                }
+                RegionEvent::Broken {
+                    tick, body, why, ..
+                } => {
+                    tracing::error!(place = %self.place, %tick, %body, why, "a body cannot be computed any more, and was taken out");
+                    gauges.broken += 1;
+                }
+                RegionEvent::NotBorn { body, why, .. } => {
+                    tracing::error!(place = %self.place, %body, why, "a body could not be created");
+                    gauges.broken += 1;
                 }
                 RegionEvent::Recovered { tick, bodies } => {
                     tracing::info!(place = %self.place, %tick, bodies = bodies.len(), "recovered");
