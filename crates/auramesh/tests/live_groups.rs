@@ -4,7 +4,7 @@
 mod live_processes;
 
 use live_processes::{Cluster, Engines, Setup};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -54,17 +54,46 @@ async fn until(cluster: &mut Cluster, what: &str, is_so: impl Fn(&Cluster) -> bo
     println!("{what}: after {:.1} s", since.elapsed().as_secs_f64());
 }
 
-/// In every phase the world goes on, and no tick of any body is lost or doubled while regions move.
+/// People see who is near whom, and programs too.
+fn check_status(cluster: &Cluster) {
+    let shown: Value = serde_json::from_str(&cluster.status(&["--json"])).expect("JSON");
+    let group = |index: usize| {
+        let group = &shown["groups"][index];
+        let names = group["members"].as_array().into_iter().flatten();
+        let names: BTreeSet<&str> = names.filter_map(Value::as_str).collect();
+        (names, group["shares_world"].as_bool())
+    };
+    assert_eq!(group(0), (BTreeSet::from(["s0", "s1"]), Some(true)));
+    assert_eq!(group(1), (BTreeSet::from(["s2"]), Some(false)));
+    assert_eq!(shown["groups"].as_array().map(Vec::len), Some(2));
+    let text = cluster.status(&[]);
+    let groups: Vec<&str> = text.lines().filter(|it| it.starts_with("group ")).collect();
+    assert_eq!(groups.len(), 2, "{text}");
+    assert!(groups[0].ends_with("shares the world"), "{text}");
+    assert!(groups[1].ends_with(" s2"), "{text}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_far_away_is_voted_out_and_gets_regions_again_when_it_is_near() {
+    voted_out_and_in(Engines::Embedded).await;
+}
+
+#[cfg(feature = "distributed")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_far_away_is_voted_out_and_in_on_zenoh() {
+    voted_out_and_in(Engines::Zenoh).await;
+}
+
+/// In every phase the world goes on, and no tick of any body is lost or doubled while regions move.
+async fn voted_out_and_in(engines: Engines) {
     let setup = Setup {
-        engines: Engines::Embedded,
+        engines,
         scene: "corner-stacks",
         regions: REGIONS,
         servers: 2,
         coordinator: GROUPS,
     };
-    let mut cluster = Cluster::start_with(setup).await.expect("embedded");
+    let mut cluster = Cluster::start_with(setup).await.expect("no etcd is needed");
     let far = cluster.add_server_with(&["--adjustable-net"]);
     assert_eq!(far, "s2");
     let joined = |cluster: &Cluster| cluster.view().nodes.values().any(|it| it.name == "s2");
@@ -86,17 +115,7 @@ async fn a_server_far_away_is_voted_out_and_gets_regions_again_when_it_is_near()
         is_out(cluster, "s2")
     })
     .await;
-    let expected = json!([
-        {"members": ["s0", "s1"], "shares_world": true},
-        {"members": ["s2"], "shares_world": false},
-    ]);
-    let mut shown = cluster.status()["groups"].clone();
-    for group in shown.as_array_mut().into_iter().flatten() {
-        // By their random names.
-        let members = group["members"].as_array_mut().expect("a list");
-        members.sort_by_key(Value::to_string);
-    }
-    assert_eq!(shown, expected);
+    check_status(&cluster);
     let first = cluster.settled_tick();
     cluster.watch_for(Duration::from_secs(3)).await;
     assert!(is_out(&cluster, "s2"), "and it stays so");

@@ -3,7 +3,7 @@
 use channel::EndpointId;
 use cluster::carrier::{Carrier, ClusterKey, Traffic};
 use cluster::coordinator::{Coordinator, PlannerSettings};
-use cluster::groups::{self, Gauges, GroupSettings};
+use cluster::groups::{self, GroupSettings};
 use cluster::metrics;
 use cluster::node::{Connection, Network, Node};
 use cluster::schema::{ClusterView, Role};
@@ -176,11 +176,11 @@ async fn who_gets_slow_is_put_out_and_who_is_near_again_comes_in() {
     stage.until_groups(&[&["a", "b", "far"]]).await;
     servers[2].delay_ms.store(FAR_MS, Relaxed);
     stage.until_groups(&[&["a", "b"], &["far"]]).await;
-    let delays = |gauges: &Gauges| gauges.delays_ms();
-    let seen = delays(&servers[0].node.groups);
-    let far = seen[&servers[2].node.id];
-    assert!((FAR_MS as f64..2000.0).contains(&far), "{far} ms");
-    assert!(seen[&servers[1].node.id] < far / 2.0, "{seen:?}");
+    let seen = servers[0].node.groups.delays_ms();
+    let [near, far] = [1, 2].map(|server| seen[&servers[server].node.id]);
+    // Some of the last answers may be from before.
+    assert!(far > settings().rejection_ms && far < 2000.0, "{far} ms");
+    assert!(near < settings().rejection_ms, "{near} ms");
     let page = metrics::of_groups(&servers[0].node.groups, &stage.view());
     assert!(page.contains("\nauramesh_groups 2\n"), "{page}");
     assert!(page.contains("\nauramesh_group_members 2\n"), "{page}");

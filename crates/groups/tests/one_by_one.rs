@@ -64,7 +64,7 @@ fn st_27_a_newcomer_is_placed_when_everyone_was_asked_about_it() {
         [true, true],
         "far away, and that was measured"
     );
-    assert_eq!(groups_of(&room), [vec![1], vec![2]]);
+    assert_eq!(groups_of(&room), [vec![1], vec![4]]);
     assert!(!room.coordinator.is_placed(NodeId(77)));
 }
 
