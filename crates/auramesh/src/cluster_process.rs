@@ -315,12 +315,15 @@ fn zenoh_network(cluster: &str, config: &ZenohConfig) -> Result<Network, String>
         }
         _ => return Err("zenoh: ca, certificate and key belong together".to_owned()),
     };
+    let defaults = ZenohSettings::new(cluster);
+    let lease = config.lease_ms.map(std::time::Duration::from_millis);
     Ok(Network::Zenoh(ZenohSettings {
         listen: config.listen.clone(),
         connect: config.connect.clone(),
         mode,
         tls,
-        ..ZenohSettings::new(cluster)
+        lease: lease.unwrap_or(defaults.lease),
+        ..defaults
     }))
 }
 

@@ -96,16 +96,18 @@ pub struct EtcdConfig {
 pub struct ZenohConfig {
     /// `peer` (default: linked directly with every other peer) or `client` (through routers).
     pub mode: Option<String>,
-    /// Where to listen, such as `tcp/0.0.0.0:7447`, `tls/…` or `quic/…`.
+    /// Where to listen, such as `tcp/0.0.0.0:7447`, with certificates `quic/…`.
     pub listen: Vec<String>,
     /// Whom to connect to: some others, or routers.
     pub connect: Vec<String>,
-    /// Who signs the certificates of this cluster, PEM; needed for `tls` and `quic`.
+    /// Who signs the certificates of this cluster, PEM; needed for `quic`.
     pub ca: Option<PathBuf>,
     /// Our certificate, PEM.
     pub certificate: Option<PathBuf>,
     /// Its key.
     pub key: Option<PathBuf>,
+    /// A link that is silent for so long is lost (default 2000).
+    pub lease_ms: Option<u64>,
 }
 
 /// What only coordinators need.

@@ -568,14 +568,15 @@ impl Papers {
     }
 
     fn scheme(&self) -> &'static str {
-        if self.0.is_some() { "tls" } else { "tcp" }
+        if self.0.is_some() { "quic" } else { "tcp" }
     }
 
     /// As a config file names them.
     fn keys(&self) -> String {
         let lines = self.0.as_ref().map(|(authority, certificate, key)| {
             let ca = authority.certificate();
-            format!("ca = {ca:?}\ncertificate = {certificate:?}\nkey = {key:?}\n")
+            let papers = format!("ca = {ca:?}\ncertificate = {certificate:?}\nkey = {key:?}\n");
+            format!("{papers}lease_ms = 500\n")
         });
         lines.unwrap_or_default()
     }
