@@ -16,6 +16,7 @@
 mod allocating;
 mod leading;
 mod objects;
+mod past;
 mod pinging;
 
 use crate::outbox::Outbox;
@@ -29,6 +30,7 @@ use crate::{
 use domain::SimTime;
 use leading::Leader;
 use objects::Known;
+use past::Past;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Something the driver may want to know.
@@ -89,6 +91,7 @@ pub struct Member {
     objects: BTreeMap<ObjectKey, Known>,
     current: Option<Term>,
     pending: Option<Term>,
+    past: Past,
     /// Members that were ready before we knew for what.
     early: BTreeMap<GroupEpoch, BTreeSet<NodeId>>,
     /// Transfers under an allocation that has not started here yet.
@@ -136,6 +139,7 @@ impl Member {
             objects: BTreeMap::new(),
             current: None,
             pending: None,
+            past: Past::default(),
             early: BTreeMap::new(),
             ahead: Vec::new(),
             ready: BTreeSet::new(),
@@ -361,6 +365,7 @@ impl Member {
         if self.id != Some(node) {
             // Whatever we were under another name is over.
             (self.current, self.pending, self.leader) = (None, None, None);
+            self.past.clear();
             self.id = Some(node);
             self.events.push_back(MemberEvent::Joined(node));
         }
@@ -410,6 +415,7 @@ impl Member {
         self.pinger.clear();
         self.strikes = Strikes::default();
         (self.current, self.pending, self.leader) = (None, None, None);
+        self.past.clear();
         self.early.clear();
         self.ahead.clear();
         self.objects

@@ -61,13 +61,15 @@ impl Member {
             }
         };
         let leader = allocation.leader().expect("we are a member");
-        self.pending = Some(Term {
+        let replaced = self.pending.replace(Term {
             epoch,
             group,
             allocation,
             assigned,
             seeds,
         });
+        // Others may have started it, and sent us something under it.
+        replaced.iter().for_each(|term| self.past.add(term));
         self.events.push_back(MemberEvent::Preparing(epoch));
         self.early.retain(|early, _| *early >= epoch);
         if leader == id {
@@ -210,7 +212,8 @@ impl Member {
         self.said.clear();
         self.alone = false;
         self.results = crate::Batch::default();
-        self.current = Some(term);
+        let over = self.current.replace(term);
+        over.iter().for_each(|term| self.past.add(term));
         self.events.push_back(MemberEvent::Started {
             epoch,
             group,
