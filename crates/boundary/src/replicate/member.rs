@@ -19,6 +19,7 @@ use glam::Vec3;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 use wire::replicate::{BodyState, Parcel, Word};
 
 /// Do members wait for each other?
@@ -358,12 +359,26 @@ impl Member {
 
     /// One iteration.
     pub fn handle_tick(&mut self, tick: Tick) {
+        self.iterate(tick, Space::detect);
+    }
+
+    /// One iteration with an eye on the time, for a budget (see [`detection::Effort`]): `clock` says how much time this member has used, of its CPU if it
+    /// shares one. What detection takes decides how hard the next one tries.
+    pub fn handle_tick_timed(&mut self, tick: Tick, mut clock: impl FnMut() -> Duration) {
+        self.iterate(tick, |space| {
+            let before = clock();
+            space.detect();
+            space.note_time(clock().saturating_sub(before));
+        });
+    }
+
+    fn iterate(&mut self, tick: Tick, detect: impl FnOnce(&mut Space)) {
         self.take_in();
         self.report();
         self.pack_corrections();
         self.tick = tick.0;
         self.space.integrate();
-        self.space.detect();
+        detect(&mut self.space);
         self.space.respond();
         self.note_changes();
         self.freeze();
@@ -471,11 +486,6 @@ impl Member {
                 self.tracks.of(slot).told.clear();
             }
         }
-    }
-
-    /// Detection took that long (for a budget; see [`detection::Effort`]).
-    pub fn note_time(&mut self, spent: std::time::Duration) {
-        self.space.note_time(spent);
     }
 
     /// Its number.
