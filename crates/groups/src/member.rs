@@ -225,6 +225,9 @@ impl Member {
     }
 
     fn heard_node(&mut self, now: SimTime, node: NodeId, from: Address, message: Message) {
+        if self.has_overtaken_its_start(node, &message) {
+            return self.keep_for_later(from, message);
+        }
         match message {
             Message::Ready { epoch } => self.member_ready(now, node, epoch),
             Message::Start { epoch } => self.told_to_start(now, node, epoch),

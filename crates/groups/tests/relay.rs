@@ -584,6 +584,47 @@ fn st_44_synchronised_iterations() {
     );
 }
 
+/// ST-42, ST-44: streams keep no order between them. A leader's first iteration that overtakes its start is done all the same: the leader waits for it.
+#[test]
+fn st_44_an_iteration_that_overtakes_its_start_is_not_lost() {
+    let mut room = two_groups(
+        GroupConfig {
+            mode: Mode::Synchronised,
+            ..config()
+        },
+        4,
+    );
+    let member = &room.members[&at(2)];
+    let (group, epoch) = (member.group().expect("it has one"), GroupEpoch(500));
+    let members = member.members();
+    let prepared = Message::Allocate {
+        epoch,
+        group,
+        members,
+        objects: Vec::new(),
+    };
+    room.say(COORDINATOR, at(2), prepared);
+    let first = |epoch| Message::Dispatch {
+        epoch,
+        iteration: 1,
+        states: Vec::new(),
+    };
+    let refused = room.members[&at(2)].rejections().total();
+    room.say(at(1), at(2), first(epoch));
+    assert_eq!(room.members[&at(2)].rejections().total(), refused, "kept");
+    room.say(at(3), at(2), first(epoch));
+    assert!(
+        room.members[&at(2)].rejections().total() > refused,
+        "not of someone who does not lead"
+    );
+    room.say(at(1), at(2), Message::Start { epoch });
+    let member = &room.members[&at(2)];
+    assert!(
+        !member.is_whole() && member.may_step(),
+        "the first iteration"
+    );
+}
+
 /// ST-45: an unsynchronised group steps freely, with or without news.
 #[test]
 fn st_45_unsynchronised_members_run_freely() {
@@ -661,7 +702,8 @@ fn st_43_the_components_of_a_node() {
     assert!(heard(1, "Results") && !heard(2, "Results"), "group leader");
 }
 
-/// ST-42: administration does not wait behind objects: a thousand states on the way do not delay a ballot.
+/// ST-42: every message has its stream; that none waits behind another stream's is seen where they travel (`simulator::groups`,
+/// `st_42_a_ballot_passes_a_huge_transfer`).
 #[test]
 fn st_42_streams_are_separate() {
     let messages = [

@@ -2,7 +2,7 @@
 
 use super::leading::Leader;
 use super::{Member, MemberEvent, Term};
-use crate::{GroupEpoch, GroupId, Message, NodeId, ObjectState, allocate};
+use crate::{GroupEpoch, GroupId, Message, Mode, NodeId, ObjectState, allocate};
 use domain::SimTime;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -233,6 +233,16 @@ impl Member {
         for (from, message) in std::mem::take(&mut self.ahead) {
             self.handle_message(now, from, message);
         }
+    }
+
+    /// Each stream has an order of its own (ST-42): in synchronised operation the first iteration may be here before the start it follows, and its leader
+    /// says nothing more until we have done it.
+    pub(super) fn has_overtaken_its_start(&self, node: NodeId, message: &Message) -> bool {
+        let synchronised = self.environment.as_ref().map(|e| e.mode) == Some(Mode::Synchronised);
+        let (Some(term), Message::Dispatch { epoch, .. }) = (&self.pending, message) else {
+            return false;
+        };
+        synchronised && term.epoch == *epoch && term.allocation.leader() == Some(node)
     }
 
     /// Keeps a message for when its allocation starts here.
