@@ -21,7 +21,7 @@ mod pinging;
 
 use crate::outbox::Outbox;
 use crate::pings::Pinger;
-use crate::votes::Strikes;
+use crate::votes::{Strikes, TooFar};
 use crate::{
     Address, Allocation, Batch, ClientId, ClientInfo, ConfigError, Environment, GroupConfig,
     GroupEpoch, GroupId, MachineId, Message, Mode, NodeId, NodeInfo, ObjectKey, Population,
@@ -88,6 +88,7 @@ pub struct Member {
     clients: BTreeMap<ClientId, ClientInfo>,
     pinger: Pinger,
     strikes: Strikes,
+    too_far: TooFar,
     objects: BTreeMap<ObjectKey, Known>,
     current: Option<Term>,
     pending: Option<Term>,
@@ -136,6 +137,7 @@ impl Member {
             clients: BTreeMap::new(),
             pinger: Pinger::new(config.pings, salt),
             strikes: Strikes::default(),
+            too_far: TooFar::default(),
             objects: BTreeMap::new(),
             current: None,
             pending: None,
@@ -210,8 +212,9 @@ impl Member {
             } => {
                 self.allocate(now, epoch, group, &members, &objects);
             }
-            Message::VoteCall { vote, about, .. } => {
+            Message::VoteCall { vote, kind, about } => {
                 let ballot = self.config.thresholds.ballot(self.pinger.average_ms(about));
+                let ballot = self.too_far.ballot(kind, about, ballot);
                 self.tell_coordinator(Message::VoteCast { vote, ballot });
             }
             Message::Correction { epoch, states } => {
@@ -399,6 +402,7 @@ impl Member {
         for node in before.iter().filter(|node| !self.nodes.contains_key(*node)) {
             self.pinger.remove(*node);
             self.strikes.forget(*node);
+            self.too_far.forget(*node);
         }
         for info in self
             .nodes
@@ -417,6 +421,7 @@ impl Member {
         }
         self.pinger.clear();
         self.strikes = Strikes::default();
+        self.too_far = TooFar::default();
         (self.current, self.pending, self.leader) = (None, None, None);
         self.past.clear();
         self.early.clear();
