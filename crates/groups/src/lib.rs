@@ -20,7 +20,6 @@ mod config;
 mod coordinator;
 mod division;
 mod environment;
-mod factory;
 mod ids;
 mod member;
 mod messages;
@@ -43,7 +42,6 @@ pub use division::{Axes, Division, DivisionError, SubSpace};
 pub use environment::{
     AiParameters, ClientInfo, Environment, NodeInfo, ObjectClass, ObjectInfo, Population,
 };
-pub use factory::{Instance, ObjectFactory};
 pub use ids::{
     Address, ClientId, GroupEpoch, GroupId, MachineId, NodeId, ObjectKey, VertexId, VoteId,
 };

@@ -16,11 +16,12 @@
 mod allocating;
 mod leading;
 mod objects;
+mod past;
 mod pinging;
 
 use crate::outbox::Outbox;
 use crate::pings::Pinger;
-use crate::votes::Strikes;
+use crate::votes::{Strikes, TooFar};
 use crate::{
     Address, Allocation, Batch, ClientId, ClientInfo, ConfigError, Environment, GroupConfig,
     GroupEpoch, GroupId, MachineId, Message, Mode, NodeId, NodeInfo, ObjectKey, ObjectState,
@@ -29,6 +30,7 @@ use crate::{
 use domain::SimTime;
 use leading::Leader;
 use objects::Known;
+use past::Past;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Something the driver may want to know.
@@ -95,9 +97,11 @@ pub struct Member {
     clients: BTreeMap<ClientId, ClientInfo>,
     pinger: Pinger,
     strikes: Strikes,
+    too_far: TooFar,
     objects: BTreeMap<ObjectKey, Known>,
     current: Option<Term>,
     pending: Option<Term>,
+    past: Past,
     /// Members that were ready before we knew for what.
     early: BTreeMap<GroupEpoch, BTreeSet<NodeId>>,
     /// Transfers under an allocation that has not started here yet.
@@ -142,9 +146,11 @@ impl Member {
             clients: BTreeMap::new(),
             pinger: Pinger::new(config.pings, salt),
             strikes: Strikes::default(),
+            too_far: TooFar::default(),
             objects: BTreeMap::new(),
             current: None,
             pending: None,
+            past: Past::default(),
             early: BTreeMap::new(),
             ahead: Vec::new(),
             ready: BTreeSet::new(),
@@ -215,8 +221,9 @@ impl Member {
             } => {
                 self.allocate(now, epoch, group, &members, &objects);
             }
-            Message::VoteCall { vote, about, .. } => {
+            Message::VoteCall { vote, kind, about } => {
                 let ballot = self.config.thresholds.ballot(self.pinger.average_ms(about));
+                let ballot = self.too_far.ballot(kind, about, ballot);
                 self.tell_coordinator(Message::VoteCast { vote, ballot });
             }
             Message::Correction { epoch, states } => {
@@ -234,6 +241,9 @@ impl Member {
     }
 
     fn heard_node(&mut self, now: SimTime, node: NodeId, from: Address, message: Message) {
+        if self.has_overtaken_its_start(node, &message) {
+            return self.keep_for_later(from, message);
+        }
         match message {
             Message::Ready { epoch } => self.member_ready(now, node, epoch),
             Message::Start { epoch } => self.told_to_start(now, node, epoch),
@@ -389,6 +399,7 @@ impl Member {
         if self.id != Some(node) {
             // Whatever we were under another name is over.
             (self.current, self.pending, self.leader) = (None, None, None);
+            self.past.clear();
             self.id = Some(node);
             self.events.push_back(MemberEvent::Joined(node));
         }
@@ -419,6 +430,7 @@ impl Member {
         for node in before.iter().filter(|node| !self.nodes.contains_key(*node)) {
             self.pinger.remove(*node);
             self.strikes.forget(*node);
+            self.too_far.forget(*node);
         }
         for info in self
             .nodes
@@ -437,7 +449,9 @@ impl Member {
         }
         self.pinger.clear();
         self.strikes = Strikes::default();
+        self.too_far = TooFar::default();
         (self.current, self.pending, self.leader) = (None, None, None);
+        self.past.clear();
         self.early.clear();
         self.ahead.clear();
         self.objects
