@@ -377,7 +377,8 @@ spacing = [1.0, 1.0, 8.0]
 "#;
 
 /// Two groups, two live worlds. Users of both meet, and both groups have agreed on it (deliver 5); a box that is moved in one world is moved in the other,
-/// too (θ_inter, ST-38). Then the second machine comes to the first, and leaves again: the world of its new group begins with the box where it was.
+/// too (θ_inter, ST-38). With `AURAMESH_FULL=1` the second machine then comes to the first, and leaves again: the world of its new group begins with the box where
+/// it was.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_live_worlds_agree_on_what_matters() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -428,6 +429,10 @@ async fn two_live_worlds_agree_on_what_matters() {
         if let Some(theirs) = other.get(index) {
             assert!((secs - theirs).abs() < 0.05, "hit {index}: {met:?}");
         }
+    }
+    if std::env::var_os("AURAMESH_FULL").is_none() {
+        println!("left out: a group that ends and one that begins; AURAMESH_FULL=1 shows them");
+        return demo.end().await;
     }
     // One group, one world, both users; then two again.
     let before = demo.seen.len();

@@ -110,7 +110,9 @@ fn the_published_grids_are_complete_and_repeated() {
     let words = |list: &[&str]| list.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>();
     let halves: Vec<u64> = (1..=10).map(|i| 500 * i).collect();
     let to_eight: Vec<u64> = (1..=8).collect();
-    let grids: [(&str, &str, &[&str], Vec<Vec<String>>); 3] = [
+    /// An experiment, its table, the columns that name a cell, and the cells.
+    type Grid<'a> = (&'a str, &'a str, &'a [&'a str], Vec<Vec<String>>);
+    let grids: [Grid<'_>; 3] = [
         (
             "st-performance",
             "5.1",
@@ -145,7 +147,7 @@ fn the_published_grids_are_complete_and_repeated() {
             let longer = |cell: &Vec<String>| {
                 let cell = cell.clone();
                 axis.iter()
-                    .map(move |value| [&cell[..], &[value.clone()]].concat())
+                    .map(move |value| [&cell[..], std::slice::from_ref(value)].concat())
             };
             whole = whole.iter().flat_map(longer).collect();
         }
