@@ -262,7 +262,16 @@ async fn etcd_store(config: &EtcdConfig) -> Result<Arc<dyn Store>, String> {
         (None, None) => None,
         _ => return Err("etcd: a certificate needs its key, and a key its certificate".to_owned()),
     };
-    let tls = config.ca.clone().map(|ca| EtcdTls { ca, client });
+    let tls = match (&config.ca, client) {
+        (Some(ca), client) => Some(EtcdTls {
+            ca: ca.clone(),
+            client,
+        }),
+        (None, None) => None,
+        (None, Some(_)) => {
+            return Err("etcd: a certificate needs a ca, by whom etcd's own is signed".to_owned());
+        }
+    };
     let user = match (&config.user, &config.password_file) {
         (Some(user), Some(file)) => Some((user.clone(), read_secret(file)?.trim().to_owned())),
         (None, None) => None,
@@ -306,12 +315,15 @@ fn zenoh_network(cluster: &str, config: &ZenohConfig) -> Result<Network, String>
         }
         _ => return Err("zenoh: ca, certificate and key belong together".to_owned()),
     };
+    let defaults = ZenohSettings::new(cluster);
+    let lease = config.lease_ms.map(std::time::Duration::from_millis);
     Ok(Network::Zenoh(ZenohSettings {
         listen: config.listen.clone(),
         connect: config.connect.clone(),
         mode,
         tls,
-        ..ZenohSettings::new(cluster)
+        lease: lease.unwrap_or(defaults.lease),
+        ..defaults
     }))
 }
 

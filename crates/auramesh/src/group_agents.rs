@@ -1,5 +1,8 @@
 //! One thread that drives a coordinator of groups, a node per machine and a user per place, in real time.
 //!
+//! The scene's bodies are objects of the groups: what a group's world has become of them is what its nodes say, and what the coordinator corrects goes
+//! back to the world (`group_warden`). Users' avatars are moved by stations (`group_avatars`).
+//!
 //! ```text
 //!   machines at place 0  ◄── pings, 60 ms each way ──►  machines at place 1          sockets of this machine, delay made on purpose
 //!            │                                                  │
@@ -8,14 +11,17 @@
 //!         Client (the user) ── AvatarUpdate ──► leader ──► coordinator ──► the other leader
 //! ```
 
+use crate::group_avatars::Avatars;
 use crate::group_post::GroupPost;
-use domain::SimTime;
+use domain::{BodyId, SimTime};
 use glam::{DVec3, Vec3};
 use groups::{
     Address, Client, Coordinator, CoordinatorEvent, Division, GroupConfig, GroupId, MachineId,
-    Member, NodeId, ObjectClass, ObjectInfo, ObjectKey, ObjectState, PingConfig, Stabilisers,
-    VoteKind,
+    Member, MemberEvent, NodeId, ObjectClass, ObjectInfo, ObjectKey, ObjectState, PingConfig,
+    Stabilisers, VoteKind,
 };
+use simulator::groups::Word;
+use station::State;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -28,6 +34,10 @@ const TURN: Duration = Duration::from_millis(1);
 const WITHIN_PLACE_MS: f64 = 1.0;
 /// To the coordinator.
 const TO_COORDINATOR_MS: f64 = 20.0;
+/// How often nodes hear what their world has become.
+const WORLD_PACE: SimTime = SimTime(200_000_000);
+/// What moves faster than this is somewhere else before a correction arrives: nothing is said of it, m/s.
+const TOO_FAST: f32 = 2.0;
 
 /// A group as everyone outside the thread sees it.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,8 +66,24 @@ pub struct SeenAvatar {
 /// What passes between the thread and the others.
 #[derive(Clone, Debug, Default)]
 pub struct Board {
-    /// Where each place's user has its avatar, as its group's world says.
-    pub acts: BTreeMap<usize, (DVec3, Vec3)>,
+    /// Where each place's user came in.
+    pub arrivals: BTreeMap<usize, DVec3>,
+    /// How it wants to move.
+    pub wishes: BTreeMap<usize, DVec3>,
+    /// Where its world has it, if something there is in its way.
+    pub held_up: BTreeMap<usize, DVec3>,
+    /// Where it is, as its group's station says.
+    pub users: BTreeMap<usize, State>,
+    /// How often it has been hit by another user.
+    pub hits: BTreeMap<usize, u64>,
+    /// Where the scene's bodies are in each group's world.
+    pub worlds: BTreeMap<GroupId, BTreeMap<BodyId, ObjectState>>,
+    /// What each group has last said of them: a world that is new begins with that.
+    pub told: BTreeMap<GroupId, Vec<ObjectState>>,
+    /// What is elsewhere in other groups: where it should be.
+    pub corrections: BTreeMap<GroupId, Vec<ObjectState>>,
+    /// How many corrections there have been.
+    pub corrected: u64,
     /// The groups now.
     pub groups: Vec<GroupView>,
     /// Since when they have been the same.
@@ -102,19 +128,22 @@ fn config() -> GroupConfig {
         },
         // The machine is shared by everything else in a demonstration.
         silence_secs: 2.0,
+        // Two worlds that were begun one after the other are never quite the same: a body may be off by its own size.
+        theta_inter: 1.0,
         ..GroupConfig::default()
     }
 }
 
 impl Agents {
-    /// Starts `machines` machines dealt round over `places` places that are `delay_ms` apart.
+    /// Starts `machines` machines dealt round over `places` places that are `delay_ms` apart, in a world with these objects.
     pub fn start(
         division: Division,
+        objects: &[(ObjectInfo, ObjectState)],
         machines: usize,
         places: usize,
         delay_ms: f64,
     ) -> Result<Self, String> {
-        let mut run = Run::new(division, machines, places, delay_ms)?;
+        let mut run = Run::new(division, objects, machines, places, delay_ms)?;
         let board = Arc::new(Mutex::new(Board::default()));
         let stop = Arc::new(AtomicBool::new(false));
         let (theirs, ended) = (Arc::clone(&board), Arc::clone(&stop));
@@ -154,11 +183,14 @@ struct Run {
     coordinator: (Address, Coordinator),
     members: Vec<(Address, Member)>,
     users: Vec<(Address, Client)>,
+    avatars: Avatars,
+    next_world: SimTime,
 }
 
 impl Run {
     fn new(
         division: Division,
+        objects: &[(ObjectInfo, ObjectState)],
         machines: usize,
         places: usize,
         delay_ms: f64,
@@ -167,8 +199,11 @@ impl Run {
         let mut post = GroupPost::new(1);
         let at = post.open()?;
         let nowhere = MachineId(0);
-        let coordinator = Coordinator::new(config, division, 1, at, nowhere)
+        let mut coordinator = Coordinator::new(config, division, 1, at, nowhere)
             .map_err(|error| error.to_string())?;
+        for (info, state) in objects {
+            coordinator.add_object(SimTime::ZERO, *info, *state);
+        }
         let mut members = Vec::new();
         for machine in 0..machines {
             let member = Member::new(
@@ -207,6 +242,8 @@ impl Run {
             coordinator: (at, coordinator),
             members,
             users,
+            avatars: Avatars::new(),
+            next_world: SimTime::ZERO,
         };
         run.set_delays();
         Ok(run)
@@ -246,31 +283,105 @@ impl Run {
         for (from, to, message) in self.post.receive(now) {
             self.hand_over(now, from, to, message);
         }
-        let (acts, moves) = {
-            let mut board = lock(board);
-            (board.acts.clone(), std::mem::take(&mut board.moves))
-        };
-        for (machine, place) in moves {
+        let mut board = lock(board);
+        for (machine, place) in std::mem::take(&mut board.moves) {
             self.places[machine] = place;
             self.set_delays();
         }
-        for (place, (_, user)) in self.users.iter_mut().enumerate() {
-            if let Some((position, velocity)) = acts.get(&place) {
-                let state = ObjectState {
-                    velocity: *velocity,
-                    ..ObjectState::at_rest(ObjectKey::persistent(1), *position)
-                };
-                user.act(now, 1, state);
-            }
-            user.handle_tick(now);
+        self.move_users(now, &mut board);
+        if now >= self.next_world {
+            self.next_world = now + WORLD_PACE;
+            self.tell_worlds(now, &mut board);
         }
         self.members
             .iter_mut()
             .for_each(|(_, member)| member.handle_tick(now));
         self.coordinator.1.handle_tick(now);
+        self.listen(now, &mut board);
         self.collect(now);
         self.post.pump(now);
-        self.publish(now, &mut lock(board));
+        self.publish(now, &mut board);
+    }
+
+    /// Stations move the avatars; clients tell their groups where they are.
+    fn move_users(&mut self, now: SimTime, board: &mut Board) {
+        let keys = self.users.iter();
+        let keys: Vec<Option<ObjectKey>> = keys
+            .map(|(_, user)| ObjectKey::of_client(user.id()?, 1))
+            .collect();
+        let members = &mut self.members;
+        self.avatars.turn(now, board, &keys, |word: Word| {
+            let leads = |member: &Member| member.is_leader() && member.group() == Some(word.from);
+            let leader = members.iter_mut().find(|(_, member)| leads(member));
+            // Without one it is lost, as on any network.
+            leader
+                .into_iter()
+                .for_each(|(_, leader)| _ = leader.tell_group(word.to, word.bytes.clone()));
+        });
+        for (place, (_, user)) in self.users.iter_mut().enumerate() {
+            if let Some(state) = board.users.get(&place) {
+                let state = ObjectState {
+                    velocity: state.velocity.as_vec3(),
+                    ..ObjectState::at_rest(ObjectKey::persistent(1), state.position)
+                };
+                user.act(now, 1, state);
+            }
+            user.handle_tick(now);
+        }
+    }
+
+    /// Nodes hear what has become of the scene's bodies in the world of their group, and everyone what groups have said of them.
+    fn tell_worlds(&mut self, now: SimTime, board: &mut Board) {
+        for (_, member) in &mut self.members {
+            let world = member.group().and_then(|group| board.worlds.get(&group));
+            let Some(world) = world else { continue };
+            let known: Vec<ObjectKey> = member.simulated().map(|(state, _)| state.key).collect();
+            for key in known {
+                let state = world.get(&BodyId(key.id));
+                let slow = state.filter(|state| state.velocity.length() < TOO_FAST);
+                slow.into_iter().for_each(|state| {
+                    member.put(
+                        ObjectState {
+                            stamp: now,
+                            ..*state
+                        },
+                        false,
+                    )
+                });
+            }
+            member.finish_step(now);
+        }
+        let coordinator = &self.coordinator.1;
+        let told = coordinator
+            .groups()
+            .map(|(group, ..)| (group, coordinator.states(group).collect()));
+        board.told = told.collect();
+    }
+
+    /// What happened to nodes.
+    fn listen(&mut self, now: SimTime, board: &mut Board) {
+        for (_, member) in &mut self.members {
+            while let Some(event) = member.poll_event() {
+                let Some(group) = member.group() else {
+                    continue;
+                };
+                match event {
+                    MemberEvent::Corrected(state) => {
+                        board.corrections.entry(group).or_default().push(state);
+                        board.corrected += 1;
+                    }
+                    MemberEvent::Agreement { from, bytes } => {
+                        let word = Word {
+                            from,
+                            to: group,
+                            bytes,
+                        };
+                        self.avatars.hear(now, &word);
+                    }
+                    _ => {}
+                }
+            }
+        }
     }
 
     fn hand_over(&mut self, now: SimTime, from: Address, to: Address, message: groups::Message) {
@@ -295,7 +406,6 @@ impl Run {
                 while let Some(transmit) = member.poll_transmit() {
                     out.push((*address, transmit));
                 }
-                while member.poll_event().is_some() {}
             }
             for (address, user) in &mut self.users {
                 while let Some(transmit) = user.poll_transmit() {
@@ -363,6 +473,7 @@ impl Run {
             .filter(|(_, member)| member.is_leader())
             .filter_map(|(_, m)| Some((m.group()?, self.seen(now, m))))
             .collect();
+        self.avatars.refine(&mut board.avatars);
     }
 
     fn seen(&self, now: SimTime, leader: &Member) -> Vec<SeenAvatar> {

@@ -1,12 +1,13 @@
 //! `auramesh demo --groups N`: servers at several places; who shares a world is decided by measured pings.
 //!
 //! Every group has the whole world, on region servers and behind a gateway of its own. One user per place walks about; other groups
-//! see it through the relay: in their worlds a body follows where the user's own world says it is. What happens to that body there is not
-//! told back (the thesis suppresses it: the user's own group knows better).
+//! see it through the relay: in their worlds a body follows where the user's own group says it is. What happens to that body there is not
+//! told back (the thesis suppresses it: the user's own group knows better). When users of two groups meet, both groups agree on it before it happens, by
+//! motion-lock; bodies of the scene that two worlds have too far apart are brought together (θ_inter).
 //!
 //! Groups change while it runs: `--group-move` takes a machine to another place, the pings change, votes put it out and in, and worlds follow: its
-//! region server leaves one cluster, giving its regions away, and another one joins the other. A group that is new begins with the scene as it is
-//! in its file; a group that is no more takes its world with it.
+//! region server leaves one cluster, giving its regions away, and another one joins the other. A group that is new begins with what the group it comes from
+//! last said of the scene's bodies; a group that is no more takes its world with it.
 
 use crate::Status;
 use crate::args::DemoArgs;
@@ -15,7 +16,7 @@ use crate::coordinator::world_of;
 use crate::group_agents::{Agents, Board, GroupView, lock};
 use crate::group_moves::GroupMove;
 use crate::group_player::Player;
-use crate::group_world::World;
+use crate::group_world::{World, objects, placed};
 use crate::output::print;
 use cluster::schema::WorldOptions;
 use domain::Rect;
@@ -49,7 +50,9 @@ async fn demo(args: &DemoArgs) -> Result<(), String> {
     let probe = world_of(&args.scene, &WorldOptions::default())?;
     let extent = probe.map.extent();
     let division = Division::of_ground(extent).map_err(|error| error.to_string())?;
-    let agents = Agents::start(division, machines, places, args.group_delay_ms)?;
+    let scene = probe.load_scene().map_err(|error| error.to_string())?;
+    let objects = objects(&scene.bodies);
+    let agents = Agents::start(division, &objects, machines, places, args.group_delay_ms)?;
     print(&format!(
         "{machines} machines at {places} places, {} ms apart (emulated); measuring ...\n",
         args.group_delay_ms
@@ -208,7 +211,10 @@ impl Stage<'_> {
         };
         self.ports += 1;
         let regions = self.args.servers;
-        let world = World::start(self.args, group, regions, port).await?;
+        // At first that is what the scene says; a group that is new has it from the one it comes from.
+        let told = lock(&self.board).told.get(&group.group).cloned();
+        let placed = told.iter().flatten().map(placed).collect();
+        let world = World::start(self.args, group, regions, port, placed, &self.board).await?;
         self.worlds.insert(group.group, world);
         Ok(())
     }
@@ -296,11 +302,11 @@ fn how_it_goes(board: &Mutex<Board>) -> String {
     for (group, seen) in &board.avatars {
         let avatars = seen.iter().map(|avatar| {
             let truth = board
-                .acts
+                .users
                 .get(&avatar.place)
-                .map(|(position, _)| position.distance(avatar.position));
+                .map(|state| state.position.distance(avatar.position));
             let off = truth.map_or(String::new(), |metres| {
-                format!(", {metres:.2} m from where its own world has it")
+                format!(", {metres:.2} m from where its own group has it")
             });
             format!(
                 "user {} ({:.0} ms old{off})",
@@ -312,6 +318,17 @@ fn how_it_goes(board: &Mutex<Board>) -> String {
             text,
             "{group} knows {}",
             avatars.collect::<Vec<_>>().join("; ")
+        );
+    }
+    if let [one, other, ..] = board.worlds.values().collect::<Vec<_>>()[..] {
+        let apart = one
+            .iter()
+            .filter_map(|(id, state)| Some(state.position.distance(other.get(id)?.position)));
+        let _ = writeln!(
+            text,
+            "the scene's bodies are at most {:.2} m apart in two worlds; {} corrections so far",
+            apart.fold(0.0, f64::max),
+            board.corrected
         );
     }
     text

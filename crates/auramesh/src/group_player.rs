@@ -16,8 +16,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const PACE: Duration = Duration::from_millis(50);
 /// The radius of an avatar, metres.
 const AVATAR_M: f32 = 0.5;
-/// How fast a follower closes the distance to where it should be, per second.
+/// How fast a body closes the distance to where it should be, per second.
 const FOLLOW: f64 = 4.0;
+/// How fast a user goes round, radians per second, and how fast it may be at most, m/s.
+const ROUND: f64 = 0.4;
+const FASTEST: f64 = 6.0;
+/// A body that is this far from where its user should be is held up by something in its world, metres.
+const HELD_UP_M: f64 = 2.5;
+/// A body that shall disappear is asked to so often: its region may be moving.
+const FAREWELLS: usize = 20;
 
 /// The user of a place, in the world of its group.
 pub struct Player {
@@ -28,7 +35,10 @@ pub struct Player {
     board: Arc<Mutex<Board>>,
     avatar: BodyId,
     followers: BTreeMap<usize, BodyId>,
-    last: Option<(Instant, DVec3)>,
+    /// Where on its circle it wants to be, and which way round.
+    angle: f64,
+    direction: f64,
+    hits: u64,
 }
 
 impl Player {
@@ -39,35 +49,40 @@ impl Player {
         extent: Rect,
         board: Arc<Mutex<Board>>,
     ) -> Result<Self, String> {
-        let url = format!("{}ws", url.replace("http://", "ws://"));
-        let client = connect(&url).await?;
+        let client = connect(url).await?;
         let middle = DVec3::new(
             f64::midpoint(extent.min[0], extent.max[0]),
             3.0,
             f64::midpoint(extent.min[1], extent.max[1]),
         );
-        let radius = extent.size()[0].min(extent.size()[1]) * 0.3;
+        let (was, hits) = {
+            let board = lock(&board);
+            let hits = board.hits.get(&place).copied();
+            (board.users.get(&place).copied(), hits.unwrap_or_default())
+        };
         let mut player = Self {
             client,
             place,
             middle,
-            radius,
+            radius: extent.size()[0].min(extent.size()[1]) * 0.3,
             board,
             avatar: BodyId(0),
             followers: BTreeMap::new(),
-            last: None,
+            angle: place as f64 * 1.5,
+            // Neighbours come towards each other.
+            direction: if place.is_multiple_of(2) { 1.0 } else { -1.0 },
+            hits,
         };
         // Where it was in the world it comes from, or where its walk begins.
-        let was = lock(&player.board).acts.get(&place).map(|(at, _)| *at);
-        let at = was.unwrap_or_else(|| player.wanted(0.0));
+        let at = was.map_or_else(|| player.wanted(), |state| state.position);
         player.avatar = player.appear(at).await?;
+        lock(&player.board).arrivals.entry(place).or_insert(at);
         Ok(player)
     }
 
-    /// The user walks in a circle of its own.
-    fn wanted(&self, secs: f64) -> DVec3 {
-        let angle = secs * 0.4 + self.place as f64 * 1.5;
-        self.middle + DVec3::new(angle.cos(), 0.0, angle.sin()) * self.radius
+    /// The user walks in a circle.
+    fn wanted(&self) -> DVec3 {
+        self.middle + DVec3::new(self.angle.cos(), 0.0, self.angle.sin()) * self.radius
     }
 
     async fn appear(&self, position: DVec3) -> Result<BodyId, String> {
@@ -80,7 +95,6 @@ impl Player {
 
     /// Plays until it is told to leave; then its bodies disappear from this world.
     pub async fn play(mut self, mut leave: watch::Receiver<bool>) {
-        let start = Instant::now();
         let mut pace = tokio::time::interval(PACE);
         pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
@@ -95,14 +109,26 @@ impl Player {
                 .into_iter()
                 .map(|(id, shown)| (id, shown.position))
                 .collect();
-            self.walk(&places, start.elapsed().as_secs_f64()).await;
-            for avatar in self.strangers() {
-                self.follow(&places, &avatar).await;
+            self.walk(&places).await;
+            let strangers = self.strangers();
+            self.forget(&strangers).await;
+            for avatar in &strangers {
+                self.show(&places, avatar).await;
             }
         }
         let bodies = std::mem::take(&mut self.followers).into_values();
         for body in bodies.chain([self.avatar]) {
-            let _ = self.client.remove(body).await;
+            self.remove(body).await;
+        }
+    }
+
+    /// A body must not stay behind: who is asked while its region moves may not hear it.
+    async fn remove(&self, body: BodyId) {
+        for _ in 0..FAREWELLS {
+            if self.client.remove(body).await.is_ok() {
+                return;
+            }
+            tokio::time::sleep(PACE).await;
         }
     }
 
@@ -127,39 +153,72 @@ impl Player {
         seen.into_iter().filter(stranger).collect()
     }
 
-    /// The own avatar: pushed along its circle; where the world says it is, is what is told.
-    async fn walk(&mut self, places: &BTreeMap<BodyId, DVec3>, secs: f64) {
-        let Some(position) = places.get(&self.avatar).copied() else {
-            return;
+    /// Bodies of those who are no strangers any more, or whom another user shows now, disappear.
+    async fn forget(&mut self, strangers: &[SeenAvatar]) {
+        let is_stranger = |place: usize| strangers.iter().any(|avatar| avatar.place == place);
+        let gone: Vec<usize> = self
+            .followers
+            .keys()
+            .copied()
+            .filter(|place| !is_stranger(*place))
+            .collect();
+        for place in gone {
+            if let Some(body) = self.followers.remove(&place) {
+                self.remove(body).await;
+            }
+        }
+    }
+
+    /// The own avatar: its station hears how it wants to move, and its body follows where the station has it. After a hit it turns round.
+    async fn walk(&mut self, places: &BTreeMap<BodyId, DVec3>) {
+        self.angle += self.direction * ROUND * PACE.as_secs_f64();
+        let wanted = self.wanted();
+        let state = {
+            let mut board = lock(&self.board);
+            let hits = board.hits.get(&self.place).copied().unwrap_or_default();
+            if hits != self.hits {
+                self.direction = -self.direction;
+                self.hits = hits;
+            }
+            let Some(state) = board.users.get(&self.place).copied() else {
+                return;
+            };
+            let wish = ((wanted - state.position) * 2.0).clamp_length_max(FASTEST);
+            board.wishes.insert(self.place, wish);
+            let shown = places.get(&self.avatar);
+            if let Some(shown) = shown.filter(|at| at.distance(state.position) > HELD_UP_M) {
+                board.held_up.insert(self.place, *shown);
+            }
+            state
         };
-        let velocity = (self.wanted(secs + 0.1) - position) * 2.0;
-        let _ = self
-            .client
-            .set_velocity(self.avatar, velocity.as_vec3())
+        let velocity = state.velocity.as_vec3();
+        self.follow(places, self.avatar, state.position, velocity)
             .await;
-        let now = Instant::now();
-        let moved = self.last.map_or(Vec3::ZERO, |(then, before)| {
-            let secs = now.duration_since(then).as_secs_f64().max(1e-3);
-            ((position - before) / secs)
-                .clamp_length_max(50.0)
-                .as_vec3()
-        });
-        self.last = Some((now, position));
-        lock(&self.board).acts.insert(self.place, (position, moved));
     }
 
     /// Someone else's avatar: a body of this world that goes where it is told to be.
-    async fn follow(&mut self, places: &BTreeMap<BodyId, DVec3>, avatar: &SeenAvatar) {
+    async fn show(&mut self, places: &BTreeMap<BodyId, DVec3>, avatar: &SeenAvatar) {
         let Some(body) = self.followers.get(&avatar.place).copied() else {
             if let Ok(body) = self.appear(avatar.position).await {
                 self.followers.insert(avatar.place, body);
             }
             return;
         };
+        self.follow(places, body, avatar.position, avatar.velocity)
+            .await;
+    }
+
+    async fn follow(
+        &self,
+        places: &BTreeMap<BodyId, DVec3>,
+        body: BodyId,
+        goal: DVec3,
+        velocity: Vec3,
+    ) {
         let Some(position) = places.get(&body) else {
             return;
         };
-        let velocity = avatar.velocity.as_dvec3() + (avatar.position - *position) * FOLLOW;
+        let velocity = velocity.as_dvec3() + (goal - *position) * FOLLOW;
         let _ = self
             .client
             .set_velocity(body, velocity.clamp_length_max(50.0).as_vec3())
@@ -167,11 +226,12 @@ impl Player {
     }
 }
 
-/// The world may still be starting.
-async fn connect(url: &str) -> Result<Client, String> {
+/// Connects to the gateway of this address. The world may still be starting.
+pub async fn connect(url: &str) -> Result<Client, String> {
+    let url = format!("{}ws", url.replace("http://", "ws://"));
     let start = Instant::now();
     loop {
-        match Client::connect(url, Options::default()).await {
+        match Client::connect(&url, Options::default()).await {
             Ok(client) => {
                 while client.look(|scene| scene.world().is_none()) && start.elapsed() < PATIENCE {
                     tokio::time::sleep(PACE).await;

@@ -2,14 +2,19 @@
 
 use channel::{Channel, ChannelConfig, EndpointId};
 use domain::{RegionId, SimTime};
-use groups::{Address, Delivery, Message, Transmit, decode, encode};
+use groups::{Address, Delivery, Message, Stream, Transmit, decode, encode};
 use simulator::network::{Network, NetworkConditions};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 
-/// The first byte of a datagram says which it is.
-const CHANNEL: u8 = 0;
-const BARE: u8 = 1;
+/// The first byte of a datagram says which it is: a piece of a reliable stream, by its number in [`STREAMS`], or a message as it is. Streams do not wait for each other (ST-42).
+const STREAMS: [Stream; 4] = [Stream::Admin, Stream::Object, Stream::Peer, Stream::Ping];
+const BARE: u8 = 255;
+
+fn number_of(stream: Stream) -> u8 {
+    let number = STREAMS.iter().position(|it| *it == stream);
+    number.expect("all streams are listed") as u8
+}
 
 /// One party's socket. Its address is its port: everyone is on this machine.
 struct End {
@@ -22,7 +27,7 @@ pub struct GroupPost {
     ends: Vec<End>,
     /// The delays that are made on purpose; it knows ends by their number.
     network: Network,
-    channels: BTreeMap<(Address, Address), Channel>,
+    channels: BTreeMap<(Address, Address, u8), Channel>,
     /// Datagrams that could not be read.
     pub unreadable: u64,
 }
@@ -72,7 +77,10 @@ impl GroupPost {
         match transmit.delivery {
             Delivery::Unreliable => self.put(now, from, transmit.to, BARE, &bytes),
             // What does not fit waits for someone who has not answered for very long.
-            Delivery::Reliable => _ = self.channel(from, transmit.to).send(now, bytes),
+            Delivery::Reliable => {
+                let stream = number_of(transmit.message.stream());
+                _ = self.channel(from, transmit.to, stream).send(now, bytes);
+            }
         }
     }
 
@@ -82,7 +90,7 @@ impl GroupPost {
         }
     }
 
-    fn channel(&mut self, from: Address, to: Address) -> &mut Channel {
+    fn channel(&mut self, from: Address, to: Address, stream: u8) -> &mut Channel {
         let new = || {
             Channel::new(
                 EndpointId(from.0),
@@ -91,19 +99,19 @@ impl GroupPost {
                 ChannelConfig::default(),
             )
         };
-        self.channels.entry((from, to)).or_insert_with(new)
+        self.channels.entry((from, to, stream)).or_insert_with(new)
     }
 
     /// Channels say what they have to say, and what has been under way for long enough goes into the sockets.
     pub fn pump(&mut self, now: SimTime) {
         let mut out = Vec::new();
-        for ((from, to), channel) in &mut self.channels {
+        for ((from, to, stream), channel) in &mut self.channels {
             while let Some(bytes) = channel.poll_transmit(now) {
-                out.push((*from, *to, bytes));
+                out.push((*from, *to, *stream, bytes));
             }
         }
-        for (from, to, bytes) in out {
-            self.put(now, from, to, CHANNEL, &bytes);
+        for (from, to, stream, bytes) in out {
+            self.put(now, from, to, stream, &bytes);
         }
         while let Some(datagram) = self.network.pop_arrival(now) {
             let from = &self.ends[datagram.from.0 as usize];
@@ -135,8 +143,10 @@ impl GroupPost {
             match bytes.split_first() {
                 Some((&BARE, bytes)) => self.read(from, to, bytes, &mut arrived),
                 // Strangers get no channel.
-                Some((&CHANNEL, bytes)) if self.number(from).is_some() => {
-                    let channel = self.channel(to, from);
+                Some((&stream, bytes))
+                    if self.number(from).is_some() && usize::from(stream) < STREAMS.len() =>
+                {
+                    let channel = self.channel(to, from, stream);
                     let sound = channel.handle_datagram(now, bytes).is_ok();
                     while channel.poll_event().is_some() {}
                     let mut payloads = Vec::new();

@@ -2,20 +2,69 @@
 
 use crate::args::DemoArgs;
 use crate::coordinator::world_of;
-use crate::group_agents::GroupView;
+use crate::group_agents::{Board, GroupView};
+use crate::group_warden::Warden;
 use crate::local_cluster::{Ground, LocalCluster};
 use cluster::gateway::{Gateway, GatewaySettings};
 use cluster::node::Node;
 use cluster::schema::{Role, WorldOptions};
 use cluster::server::HostSettings;
-use domain::Layout;
+use domain::{Body, BodyId, Layout, Motion};
+use groups::{ObjectClass, ObjectInfo, ObjectKey, ObjectState};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
 
 /// The gateway's people get so long to say goodbye.
 const FAREWELL: Duration = Duration::from_secs(3);
+
+/// So many of the scene's bodies are watched in all groups and carried into new worlds: what is said of them fits into one datagram.
+const MOST_WATCHED: usize = 256;
+
+/// The scene's bodies that groups talk about: the first ones.
+fn watched(bodies: &[Body]) -> impl Iterator<Item = &Body> {
+    bodies.iter().take(MOST_WATCHED)
+}
+
+/// They, as objects of the groups.
+pub fn objects(bodies: &[Body]) -> Vec<(ObjectInfo, ObjectState)> {
+    let object = |body: &Body| {
+        let key = ObjectKey::persistent(body.id.0);
+        let info = ObjectInfo {
+            key,
+            class: ObjectClass::Physical,
+            kind: 0,
+            extent_m: body.form.shape.bounding_radius(),
+        };
+        let Motion {
+            position,
+            rotation,
+            linear_velocity,
+            angular_velocity,
+        } = body.motion;
+        let state = ObjectState {
+            rotation,
+            velocity: linear_velocity,
+            spin: angular_velocity,
+            ..ObjectState::at_rest(key, position)
+        };
+        (info, state)
+    };
+    watched(bodies).map(object).collect()
+}
+
+/// Where a new world has a body that a group says this of.
+pub fn placed(state: &ObjectState) -> (BodyId, Motion) {
+    let motion = Motion {
+        position: state.position,
+        rotation: state.rotation,
+        linear_velocity: state.velocity,
+        angular_velocity: state.spin,
+    };
+    (BodyId(state.key.id), motion)
+}
 
 /// A group's own copy of the world.
 pub struct World {
@@ -30,13 +79,15 @@ pub struct World {
 }
 
 impl World {
-    /// Starts a world on the machines of a group. It is cut, by halves of the longest side, into as many regions as there are machines in all, so that
-    /// each has something to do whoever shares a group later.
+    /// Starts a world on the machines of a group, with these bodies elsewhere than the scene says. It is cut, by halves of the longest side, into as many
+    /// regions as there are machines in all, so that each has something to do whoever shares a group later.
     pub async fn start(
         args: &DemoArgs,
         group: &GroupView,
         regions: usize,
         port: u16,
+        placed: Vec<(BodyId, Motion)>,
+        board: &Arc<Mutex<Board>>,
     ) -> Result<Self, String> {
         let options = WorldOptions {
             regions: Some(regions),
@@ -45,6 +96,12 @@ impl World {
         };
         let mut world = world_of(&args.scene, &options)?;
         world.min_servers = group.machines.len();
+        world.placed = placed;
+        let bodies = world
+            .load_scene()
+            .map_err(|error| error.to_string())?
+            .bodies;
+        let bodies = watched(&bodies).map(|body| body.id).collect();
         let bind = SocketAddr::from(([127, 0, 0, 1], port));
         let settings = GatewaySettings {
             feed_ticks: HostSettings::default().feed_ticks,
@@ -68,6 +125,14 @@ impl World {
         .await;
         let node = node.map_err(|error| format!("cannot start a gateway: {error}"))?;
         let (stop, stopped) = watch::channel(false);
+        let warden = Warden::watch(
+            url.clone(),
+            group.group,
+            bodies,
+            Arc::clone(board),
+            stopped.clone(),
+        );
+        tokio::spawn(warden);
         let serving = tokio::spawn(async move { _ = gateway.run(node, stopped).await });
         Ok(Self {
             cluster,

@@ -1,8 +1,10 @@
 //! Consistency groups and the policy `replicate` as a user meets them: `sim --groups`, `sim --group-soak`, `sim --policy replicate`, `demo --groups`.
 
 use client::{Client, Options};
+use domain::BodyId;
+use glam::Vec3;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -303,21 +305,171 @@ async fn groups_form_live_and_change_when_a_machine_moves() {
     {
         demo.since(moved, 120, "is no more");
     }
-    // A user that leaves a world while its region moves may leave a body behind (seen once): nothing is missing, but one may be too many.
     let joined = bodies(&demo.world("machines [1, 2], 2 region servers"), 4).await;
-    assert!((4..=5).contains(&joined), "{joined}");
     let left = bodies(&demo.world("machines [0], 1 region servers"), 4).await;
-    assert!((4..=5).contains(&left), "{left}");
-    let id = demo.child.id().to_string();
-    let sent = Command::new("kill").args(["-INT", &id]).status();
-    assert!(sent.expect("kill runs").success());
-    let end = Instant::now() + Duration::from_secs(20);
-    while Instant::now() < end {
-        if let Ok(Some(status)) = demo.child.try_wait() {
-            assert!(status.success(), "a clean end");
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!((joined, left), (4, 4));
+    demo.end().await;
+}
+
+/// What one group says of two users who met: which hit, and when, seconds.
+fn meeting(line: &str) -> Option<(String, (u32, f64))> {
+    let (group, rest) = line.split_once(": user 0 and user 1 met at ")?;
+    let (secs, rest) = rest.split_once(" s, hit ")?;
+    let (index, _) = rest.split_once(' ')?;
+    Some((group.to_owned(), (index.parse().ok()?, secs.parse().ok()?)))
+}
+
+/// Where a body is in the world behind an address.
+struct Eye(Client);
+
+impl Eye {
+    async fn on(url: &str) -> Self {
+        let address = url.replace("http://", "ws://") + "ws";
+        let client = Client::connect(&address, Options::default()).await;
+        Self(client.expect("lets us in"))
     }
-    panic!("it does not end");
+
+    fn x(&self, body: BodyId) -> Option<f64> {
+        let mut bodies = self.0.bodies().into_iter();
+        Some(bodies.find(|(id, _)| *id == body)?.1.position.x)
+    }
+
+    /// Waits until a body is where it should be.
+    async fn until(&self, what: &str, body: BodyId, is_there: impl Fn(f64) -> bool) -> f64 {
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            let x = self.x(body);
+            if let Some(x) = x.filter(|x| is_there(*x)) {
+                return x;
+            }
+            assert!(Instant::now() < end, "{what}: x = {x:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Pushes a body this far along x, and lets it come to rest.
+    async fn push(&self, body: BodyId, beyond: f64) {
+        let end = Instant::now() + Duration::from_secs(30);
+        while self.x(body).is_none_or(|x| x < beyond) {
+            assert!(Instant::now() < end, "it cannot be pushed");
+            let _ = self.0.set_velocity(body, Vec3::new(3.0, 0.5, 0.0)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let _ = self.0.set_velocity(body, Vec3::ZERO).await;
+    }
+}
+
+const BOXES: &str = r#"
+name = "boxes at rest"
+seconds = 600.0
+[world]
+min = [-20.0, -20.0]
+max = [20.0, 20.0]
+[tolerances]
+speed = 9.0
+[[static]]
+shape = { type = "plane" }
+[[grid]]
+shape = { type = "cuboid", size = [1, 1, 1] }
+origin = [-6.0, 0.5, -12.0]
+count = [1, 1, 4]
+spacing = [1.0, 1.0, 8.0]
+"#;
+
+/// Two groups, two live worlds. Users of both meet, and both groups have agreed on it (deliver 5); a box that is moved in one world is moved in the other,
+/// too (θ_inter, ST-38). With `AURAMESH_FULL=1` the second machine then comes to the first, and leaves again: the world of its new group begins with the box where
+/// it was.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_live_worlds_agree_on_what_matters() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scene = folder.path().join("boxes.toml");
+    std::fs::write(&scene, BOXES).expect("written");
+    let mut demo = Demo::start(&[
+        scene.to_str().expect("UTF-8"),
+        "--groups",
+        "2",
+        "--servers",
+        "2",
+        "--group-move",
+        "40:1:0",
+        "--group-move",
+        "75:1:1",
+    ]);
+    demo.next(60, "Ctrl-C");
+    let moved_box = BodyId(1);
+    let here = Eye::on(&demo.world("machines [0], 1 region servers")).await;
+    let there = Eye::on(&demo.world("machines [1], 1 region servers")).await;
+    there.until("it is there", moved_box, |x| x < -5.5).await;
+    here.push(moved_box, 0.0).await;
+    // They meet in the middle: 3 m from where it was, 1.7 m (its size) are tolerated.
+    let there_x = there
+        .until("the other world follows", moved_box, |x| x > -4.5)
+        .await;
+    let near = |x: f64| (x - there_x).abs() < 2.5;
+    here.until("and they come together", moved_box, near).await;
+    // Users walk towards each other and meet every eight seconds.
+    let mut met: BTreeMap<String, BTreeMap<u32, f64>> = BTreeMap::new();
+    let agreed = |met: &BTreeMap<String, BTreeMap<u32, f64>>| {
+        let mut groups = met.values();
+        let (Some(one), Some(other)) = (groups.next(), groups.next()) else {
+            return false;
+        };
+        one.keys().filter(|index| other.contains_key(index)).count() >= 2
+    };
+    while !agreed(&met) {
+        demo.next(60, "user 0 and user 1 met at");
+        for (group, (index, secs)) in demo.seen.iter().filter_map(|line| meeting(line)) {
+            met.entry(group).or_default().insert(index, secs);
+        }
+    }
+    let [one, other] = &met.values().collect::<Vec<_>>()[..] else {
+        panic!("two groups: {met:?}");
+    };
+    for (index, secs) in one.iter() {
+        if let Some(theirs) = other.get(index) {
+            assert!((secs - theirs).abs() < 0.05, "hit {index}: {met:?}");
+        }
+    }
+    if std::env::var_os("AURAMESH_FULL").is_none() {
+        println!("left out: a group that ends and one that begins; AURAMESH_FULL=1 shows them");
+        return demo.end().await;
+    }
+    // One group, one world, both users; then two again.
+    let before = demo.seen.len();
+    demo.since(before, 90, "machines [0, 1], 2 region servers");
+    demo.next(60, "is no more");
+    let together = Eye::on(&demo.world("machines [0, 1], 2 region servers")).await;
+    let box_x = together.x(moved_box);
+    assert_eq!(
+        bodies(&demo.world("machines [0, 1], 2 region servers"), 6).await,
+        6,
+        "four boxes and two users, and nobody stands for anybody"
+    );
+    let before = demo.seen.len();
+    demo.since(before, 90, "machines [1], 1 region servers");
+    let anew = Eye::on(&demo.world("machines [1], 1 region servers")).await;
+    let x = anew.until("it begins", moved_box, |_| true).await;
+    assert!(
+        x > -5.0 && box_x.is_none_or(|box_x| (x - box_x).abs() < 1.8),
+        "the box is where it was: {box_x:?} and {x}"
+    );
+    demo.end().await;
+}
+
+impl Demo {
+    /// Ctrl-C, and a clean end.
+    async fn end(mut self) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-INT", &id]).status();
+        assert!(sent.expect("kill runs").success());
+        let end = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < end {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                assert!(status.success(), "a clean end");
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("it does not end");
+    }
 }

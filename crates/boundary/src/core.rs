@@ -154,9 +154,16 @@ impl Boundary {
         epoch
     }
 
-    /// A body was removed from the world by a user.
+    /// An announced spawn will not be born: whoever has heard of it hears that it is over.
+    pub fn unannounce(&mut self, tick: Tick, body: BodyId) {
+        if let Some(ghost) = self.nursery.remove(&body) {
+            self.withdraw(body, ghost.epoch, &ghost.audience, tick, None);
+        }
+    }
+
+    /// A body was removed from the world: by a user, or because the engine could not compute it.
     pub fn removed(&mut self, tick: Tick, body: BodyId) {
-        self.nursery.remove(&body);
+        self.unannounce(tick, body);
         if let Some(track) = self.tracks.remove(&body) {
             self.projecting.remove(&body);
             self.report(tick, body, Some(track.state), LifeState::Destroyed);

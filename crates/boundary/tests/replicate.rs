@@ -233,6 +233,77 @@ fn words_out_of_place_change_nothing() {
     assert_eq!(before, after);
 }
 
+/// A parcel of which every word is refused has not been heard: in a synchronised group it ends nobody's waiting for the results of its sender.
+#[test]
+fn refused_words_end_no_waiting() {
+    let mut members = group(3, MemberMode::Synchronised);
+    for (id, x) in [(1, -25.2), (2, -0.2), (3, 24.8)] {
+        place(&mut members, &cube(id, x, 1.0));
+    }
+    for member in &mut members {
+        member.handle_tick(Tick(1));
+    }
+    // What one member writes to another, neither of them the leader, is held back; everything else is delivered.
+    let mut held = Vec::new();
+    loop {
+        let now: Vec<Transmit> = members.iter_mut().flat_map(drain).collect();
+        if now.is_empty() {
+            break;
+        }
+        for transmit in now {
+            match transmit.to.0 > 0 && transmit.parcel.from.0 > 0 {
+                true => held.push(transmit),
+                false => members[transmit.to.0 as usize].handle_parcel(transmit.parcel),
+            }
+        }
+    }
+    let Transmit {
+        to, parcel: late, ..
+    } = held.pop().expect("a body reaches into both");
+    let waiting = &mut members[to.0 as usize];
+    assert!(!waiting.is_ready(), "something is under way to it");
+    let (from, newest) = (late.from.0, 1 << 40);
+    let refused = [
+        parcel(from, newest, Word::Contested(vec![state(1, 1, 0, 0.0)])),
+        parcel(from, newest, Word::Replicate(vec![state(1, 1, 9, 0.0)])),
+        Parcel {
+            allocation: 3,
+            ..parcel(from, newest, Word::Replicate(vec![state(1, 1, 0, 0.0)]))
+        },
+        Parcel {
+            words: Vec::new(),
+            ..late.clone()
+        },
+    ];
+    for parcel in refused {
+        waiting.handle_parcel(parcel);
+        assert!(!waiting.is_ready());
+    }
+    assert_eq!(waiting.counts().foreign, 3);
+    waiting.handle_parcel(late);
+    assert!(waiting.is_ready(), "now it has been heard");
+}
+
+/// A state that says what was before a change it has not counted cannot be: neither is it sent, nor read, nor, should it get here all the same, added up.
+#[test]
+fn a_change_without_a_version_is_refused() {
+    let odd = BodyState {
+        base: Some(Motion::at(DVec3::ZERO)),
+        ..state(1, 0, 0, 0.5)
+    };
+    let parcels = parcel(0, 1, Word::Replicate(vec![odd]));
+    assert!(encode(&parcels).is_err());
+    let mut members = group(2, MemberMode::Synchronised);
+    let member = &mut members[1];
+    member
+        .learn(BodyId(1), &cube(1, 0.0, 0.0).form)
+        .expect("valid");
+    member.handle_tick(Tick(1));
+    member.handle_parcel(parcels);
+    member.begin();
+    assert_eq!(position(member, 1), Some(0.5), "it is a state all the same");
+}
+
 /// ST-21, ST-52: a transfer whose acceptance is lost is sent again; a repeated one is accepted again and changes nothing.
 #[test]
 fn st_52_a_transfer_is_kept_until_it_is_accepted() {

@@ -101,7 +101,7 @@ pub struct Traffic {
     pub updates: u64,
     /// Bytes of updates.
     pub update_bytes: u64,
-    /// Times that everything had to be told anew in the same world: we were too slow.
+    /// Times that a cell had to be told anew in the same world: we were too slow, and get it more or less often from then on.
     pub restarts: u64,
 }
 
@@ -122,6 +122,8 @@ pub struct Scene {
     /// Cells of an earlier connection, until the new one tells its own.
     old_cells: BTreeSet<u16>,
     bodies: BTreeMap<BodyId, KnownBody>,
+    /// Bodies of a cell that is told anew, until it is clear who is still in it.
+    doubtful: BTreeSet<BodyId>,
     clock: SharedClock,
     pace: Pace,
     frame: u64,
@@ -142,6 +144,7 @@ impl Scene {
             cells: BTreeMap::new(),
             old_cells: BTreeSet::new(),
             bodies: BTreeMap::new(),
+            doubtful: BTreeSet::new(),
             clock: SharedClock::default(),
             pace: Pace::default(),
             frame: 0,
@@ -252,6 +255,7 @@ impl Scene {
             }
             self.handle_section(cell, section)?;
         }
+        self.settle_doubts();
         if began {
             self.end_old_cells();
         }
@@ -316,13 +320,28 @@ impl Scene {
         let members = BTreeSet::new();
         let known = self.cells.insert(number, Cell { decoder, members });
         if let Some(known) = known {
-            // The same cell again: who is still in it will be told in a moment.
+            // The same cell again: who is still in it will be told in a moment, by the same message. Until then they stay.
             self.traffic.restarts += 1;
-            for body in known.members {
-                self.leave(number, body, false);
+            for id in known.members {
+                if let Some(body) = self.bodies.get_mut(&id) {
+                    body.cells.retain(|cell| *cell != number);
+                    self.doubtful.insert(id);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Who is in no cell any more has gone.
+    fn settle_doubts(&mut self) {
+        for body in std::mem::take(&mut self.doubtful) {
+            let nowhere = |known: &KnownBody| known.cells.is_empty();
+            if self.bodies.get(&body).is_some_and(nowhere) {
+                self.bodies.remove(&body);
+                let removed = false;
+                self.events.push(Event::Left { body, removed });
+            }
+        }
     }
 
     fn end(&mut self, number: u16) {
@@ -480,6 +499,11 @@ impl Scene {
     pub fn poses(&self, frame: f64) -> impl Iterator<Item = (BodyId, Shown)> {
         let ids = self.bodies.keys();
         ids.filter_map(move |id| Some((*id, self.pose(*id, frame)?)))
+    }
+
+    /// How long a frame takes, seconds; `None` before the gateway has said so.
+    pub fn frame_secs(&self) -> Option<f64> {
+        Some(self.frame_length()?.as_secs())
     }
 
     fn frame_length(&self) -> Option<TickLength> {

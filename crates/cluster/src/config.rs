@@ -96,16 +96,18 @@ pub struct EtcdConfig {
 pub struct ZenohConfig {
     /// `peer` (default: linked directly with every other peer) or `client` (through routers).
     pub mode: Option<String>,
-    /// Where to listen, such as `tcp/0.0.0.0:7447`, `tls/…` or `quic/…`.
+    /// Where to listen, such as `tcp/0.0.0.0:7447`, with certificates `quic/…`.
     pub listen: Vec<String>,
     /// Whom to connect to: some others, or routers.
     pub connect: Vec<String>,
-    /// Who signs the certificates of this cluster, PEM; needed for `tls` and `quic`.
+    /// Who signs the certificates of this cluster, PEM; needed for `quic`.
     pub ca: Option<PathBuf>,
     /// Our certificate, PEM.
     pub certificate: Option<PathBuf>,
     /// Its key.
     pub key: Option<PathBuf>,
+    /// A link that is silent for so long is lost (default 2000).
+    pub lease_ms: Option<u64>,
 }
 
 /// What only coordinators need.
@@ -178,6 +180,14 @@ pub struct GatewayConfig {
     pub bytes_per_sec: Option<f64>,
     /// Most bodies that one player may have in the world (default 500).
     pub bodies_per_player: Option<usize>,
+    /// Most points and triangles of all bodies that one player may have in the world (default 65536).
+    pub elements_per_player: Option<usize>,
+    /// Most rays and overlaps of a client per second (default 30).
+    pub queries_per_sec: Option<f64>,
+    /// Most rays and overlaps of all its clients together per second (default 200).
+    pub queries_per_sec_in_all: Option<f64>,
+    /// Most bytes of updates to a client per second (default 4194304); beyond, what is far away comes less often.
+    pub update_bytes_per_sec: Option<f64>,
 }
 
 impl Config {
@@ -268,6 +278,16 @@ impl GatewayConfig {
                 messages_per_sec: self.messages_per_sec.unwrap_or(limits.messages_per_sec),
                 bytes_per_sec: self.bytes_per_sec.unwrap_or(limits.bytes_per_sec),
                 bodies_per_player: self.bodies_per_player.unwrap_or(limits.bodies_per_player),
+                elements_per_player: self
+                    .elements_per_player
+                    .unwrap_or(limits.elements_per_player),
+                queries_per_sec: self.queries_per_sec.unwrap_or(limits.queries_per_sec),
+                queries_per_sec_in_all: self
+                    .queries_per_sec_in_all
+                    .unwrap_or(limits.queries_per_sec_in_all),
+                update_bytes_per_sec: self
+                    .update_bytes_per_sec
+                    .unwrap_or(limits.update_bytes_per_sec),
                 ..limits
             },
             ..defaults

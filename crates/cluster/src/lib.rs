@@ -14,6 +14,7 @@ pub mod config;
 pub mod coordinator;
 pub mod correspondent;
 pub mod gateway;
+mod geometry;
 pub mod groups;
 pub mod membership;
 pub mod message_kinds;

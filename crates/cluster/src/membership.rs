@@ -23,6 +23,7 @@ pub struct Membership {
     keys: Keys,
     info: watch::Sender<NodeInfo>,
     view: watch::Receiver<Arc<ClusterView>>,
+    lapses: watch::Receiver<u64>,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -39,15 +40,22 @@ impl Membership {
             let (info, changed) = watch::channel(info);
             let first = read(&keys, &mirror, &*carrier);
             let (sender, view) = watch::channel(first);
+            let (lapsed, lapses) = watch::channel(0);
             let tasks = vec![
                 tokio::spawn(follow(keys.clone(), mirror, carrier, sender)),
-                tokio::spawn(stay_registered(Arc::clone(&store), keys.clone(), changed)),
+                tokio::spawn(stay_registered(
+                    Arc::clone(&store),
+                    keys.clone(),
+                    changed,
+                    lapsed,
+                )),
             ];
             Self {
                 store,
                 keys,
                 info,
                 view,
+                lapses,
                 tasks,
             }
         })
@@ -56,6 +64,11 @@ impl Membership {
     /// What the control plane says, as it changes.
     pub fn view(&self) -> watch::Receiver<Arc<ClusterView>> {
         self.view.clone()
+    }
+
+    /// How often the control plane has forgotten us, though we live: others have taken us for dead, and may have forgotten what they had to tell us.
+    pub fn lapses(&self) -> watch::Receiver<u64> {
+        self.lapses.clone()
     }
 
     /// What it says at this very moment, not what we have heard so far.
@@ -152,7 +165,12 @@ fn routes(view: &ClusterView) -> FxHashMap<EndpointId, SocketAddr> {
     routes
 }
 
-async fn stay_registered(store: Arc<dyn Store>, keys: Keys, mut info: watch::Receiver<NodeInfo>) {
+async fn stay_registered(
+    store: Arc<dyn Store>,
+    keys: Keys,
+    mut info: watch::Receiver<NodeInfo>,
+    lapsed: watch::Sender<u64>,
+) {
     let mut lease: Option<LeaseId> = None;
     let mut told: Option<NodeInfo> = None;
     loop {
@@ -165,6 +183,7 @@ async fn stay_registered(store: Arc<dyn Store>, keys: Keys, mut info: watch::Rec
             Ok(()) => told = Some(current),
             Err(StoreError::NoLease) => {
                 tracing::warn!("the control plane had forgotten this process; registering again");
+                lapsed.send_modify(|times| *times += 1);
                 (lease, told) = (None, None);
                 continue;
             }

@@ -3,6 +3,7 @@
 //! Heartbeats are single datagrams; everything else goes over channels. All bytes are those of `postcard`, and whatever cannot be read is
 //! refused as a whole.
 
+use crate::geometry::cut;
 use crate::names::{Generation, NodeId, Term};
 use domain::{Body, BodyId, ContactEnd, Epoch, Motion, RegionId, Shape, SimTime, Static, Tick};
 use glam::{DVec3, Quat, Vec3};
@@ -210,6 +211,31 @@ pub struct Feed {
     pub contacts: Vec<(DVec3, f32)>,
     /// Scenery that was put up; in a whole feed all of it, besides the scene's own.
     pub scenery: Vec<Static>,
+}
+
+/// A feed with more than this is cut: a quarter of what a channel carries in one piece.
+const MOST_FEED_BYTES: usize = channel::MAX_PAYLOAD_BYTES / 4;
+
+impl Feed {
+    /// The same in feeds that each fit a message, to be taken in this order. Only the first says that it is the whole: what it does not name waits for the others, as for a body on its way.
+    pub fn cut(mut self) -> Vec<Self> {
+        let entered = std::mem::take(&mut self.entered);
+        let scenery = std::mem::take(&mut self.scenery);
+        let mut entered = cut(entered, MOST_FEED_BYTES, |it| &it.body.form.shape).into_iter();
+        let mut scenery = cut(scenery, MOST_FEED_BYTES, |it| &it.shape).into_iter();
+        let (tick, kept) = (self.tick, self.kept);
+        self.entered = entered.next().unwrap_or_default();
+        self.scenery = scenery.next().unwrap_or_default();
+        let more = || Self {
+            tick,
+            kept,
+            ..Self::default()
+        };
+        let mut feeds = vec![self];
+        feeds.extend(entered.map(|entered| Self { entered, ..more() }));
+        feeds.extend(scenery.map(|scenery| Self { scenery, ..more() }));
+        feeds
+    }
 }
 
 /// A body that is new in a region.

@@ -72,6 +72,11 @@ pub const REGION_METRICS: &[Metric] = &[
         "Handovers that could not be carried out",
     ),
     (
+        "auramesh_region_broken_bodies_total",
+        "counter",
+        "Bodies taken out, or not born, because the engine could not compute them",
+    ),
+    (
         "auramesh_region_failures_total",
         "counter",
         "Messages that could not be read or sent",
@@ -240,6 +245,7 @@ pub fn of_regions(gauges: &ServerGauges) -> String {
                 gauges.exceeded[1] as f64,
                 gauges.exceeded[2] as f64,
                 gauges.refused as f64,
+                gauges.broken as f64,
                 gauges.failures as f64,
                 gauges.snapshot_bytes as f64,
                 gauges.kept.map_or(0.0, |(_, tick)| tick.0 as f64),

@@ -167,7 +167,7 @@ pub fn serve(listener: TcpListener, operations: Operations) -> Boxed<'static, st
     Box::pin(async move { axum::serve(listener, router(operations)).await })
 }
 
-/// Fine if a coordinator leads, and, for a server, every region of it steps.
+/// Fine if a coordinator leads, as far as this process knows. Whether its regions step, their metrics tell: a region that waits for a neighbour is not helped by ending its server.
 async fn health(State(operations): State<Operations>) -> impl IntoResponse {
     let led = operations.view.borrow().leader.is_some();
     if led {

@@ -79,6 +79,18 @@ impl PostOffice {
         self.floors.remove(&peer);
     }
 
+    /// All peers to whom there is a channel.
+    pub fn peers(&self) -> impl Iterator<Item = EndpointId> {
+        self.channels.keys().copied()
+    }
+
+    /// Forgets all peers but these.
+    pub fn retain(&mut self, keep: impl Fn(EndpointId) -> bool) {
+        self.channels.retain(|peer, _| keep(*peer));
+        self.floors.retain(|peer, _| keep(*peer));
+        self.renewals.retain(|peer, _| keep(*peer));
+    }
+
     /// Begins the channel to a peer anew, as if this process had been started again: the peer forgets what was under way to us, and so do we. For those whose peer
     /// has given them up, because they did not answer for long; only ends that are not fenced by their incarnation may do so.
     pub fn renew(&mut self, peer: EndpointId) {
@@ -149,6 +161,14 @@ impl PostOffice {
     pub fn bytes_sent(&self, to: impl Fn(EndpointId) -> bool) -> u64 {
         let channels = self.channels.iter().filter(|(peer, _)| to(**peer));
         channels.map(|(_, channel)| channel.stats().bytes).sum()
+    }
+
+    /// How many peers are remembered in one way or another.
+    #[cfg(test)]
+    pub fn remembered(&self) -> usize {
+        let floors = self.floors.keys().chain(self.renewals.keys());
+        let all: std::collections::BTreeSet<_> = self.channels.keys().chain(floors).collect();
+        all.len()
     }
 
     /// Datagrams that were no channel's.

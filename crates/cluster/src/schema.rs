@@ -12,7 +12,7 @@ use crate::groups::GroupSettings;
 use crate::names::{Generation, NodeId, Place, Term};
 use crate::store::{Entry, Revision};
 use boundary::BoundaryConfig;
-use domain::{Layout, RegionId, RegionMap, RegionMapError};
+use domain::{BodyId, Layout, Motion, RegionId, RegionMap, RegionMapError};
 use scenes::Scene;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -117,6 +117,9 @@ pub struct WorldSpec {
     /// Where files named in the scene are, on every server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<PathBuf>,
+    /// Bodies of the scene that begin elsewhere than it says: where they were in the world that this one continues.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placed: Vec<(BodyId, Motion)>,
     /// What injectors draw from.
     pub seed: u64,
     /// The regions.
@@ -162,6 +165,7 @@ impl WorldSpec {
         options: &WorldOptions,
     ) -> Result<Self, WorldSpecError> {
         let scene = Scene::parse(text, files.as_deref())?;
+        region::staging::check(&scene)?;
         let map = region::staging::region_map(&scene, options.layout, options.regions)?;
         let boundary = BoundaryConfig {
             tolerances: region::staging::tolerances(&scene),
@@ -174,6 +178,7 @@ impl WorldSpec {
             generation: Generation(1),
             scene: text.to_owned(),
             files,
+            placed: Vec::new(),
             seed: options.seed.unwrap_or(scene.seed),
             map,
             boundary,
@@ -184,9 +189,15 @@ impl WorldSpec {
         })
     }
 
-    /// Reads its scene.
+    /// Reads its scene; bodies are where this world begins. Who is placed but not in the scene, or nowhere, is left out.
     pub fn load_scene(&self) -> Result<Scene, scenes::SceneErrors> {
-        Scene::parse(&self.scene, self.files.as_deref())
+        let mut scene = Scene::parse(&self.scene, self.files.as_deref())?;
+        let placed: BTreeMap<BodyId, Motion> = self.placed.iter().copied().collect();
+        for body in &mut scene.bodies {
+            let motion = placed.get(&body.id).filter(|motion| motion.is_finite());
+            body.motion = motion.copied().unwrap_or(body.motion);
+        }
+        Ok(scene)
     }
 
     /// One of its regions.
@@ -207,6 +218,9 @@ pub enum WorldSpecError {
     /// It cannot be cut like that.
     #[error(transparent)]
     Map(#[from] RegionMapError),
+    /// The engine cannot build what is in it.
+    #[error(transparent)]
+    Region(#[from] region::RegionError),
 }
 
 /// Who has which region.
@@ -233,6 +247,9 @@ pub struct Seat {
     /// The owner has it from the one before, who had stopped for that: no tick of any body is lost. Otherwise that one died, and some are.
     #[serde(default)]
     pub handed: bool,
+    /// Nobody has a snapshot of it: its owner begins with it as it was at the start.
+    #[serde(default)]
+    pub lost: bool,
 }
 
 impl Assignment {
@@ -319,4 +336,30 @@ fn parse<T: DeserializeOwned>(key: &str, entry: &Entry) -> Option<T> {
 /// As the bytes of an entry.
 pub fn to_bytes<T: Serialize>(value: &T) -> Vec<u8> {
     serde_json::to_vec(value).expect("our own types can be written")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use glam::DVec3;
+
+    /// A world that continues another begins with the bodies where they were; nonsense is left out.
+    #[test]
+    fn placed_bodies_begin_where_they_were() {
+        let text = scenes::builtin::text("head-on").expect("built in");
+        let spec = WorldSpec::new(text, None, &WorldOptions::default()).expect("fits");
+        let plain = spec.load_scene().expect("valid");
+        let there = Motion::at(DVec3::new(3.0, 4.0, 5.0));
+        let nowhere = Motion::at(DVec3::new(f64::NAN, 0.0, 0.0));
+        let (first, second) = (plain.bodies[0].id, plain.bodies[1].id);
+        let placed = WorldSpec {
+            placed: vec![(first, there), (second, nowhere), (BodyId(99), there)],
+            ..spec
+        };
+        let again: WorldSpec = serde_json::from_slice(&to_bytes(&placed)).unwrap_or(placed);
+        let scene = again.load_scene().expect("valid");
+        assert_eq!(scene.bodies.len(), plain.bodies.len());
+        assert_eq!(scene.bodies[0].motion, there);
+        assert_eq!(scene.bodies[1].motion, plain.bodies[1].motion);
+    }
 }

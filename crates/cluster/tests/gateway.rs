@@ -386,3 +386,67 @@ async fn scenery_that_a_client_puts_up_stands_on_all_servers() {
     assert!(place.y > 80.0, "in the sail: {place}");
     live.stop().await;
 }
+
+/// An octahedron of eight triangles.
+fn octahedron(radius: f32) -> Shape {
+    let axes = [Vec3::X, Vec3::Y, Vec3::Z];
+    let corners = axes.into_iter().flat_map(|axis| [axis, -axis]);
+    Shape::Mesh {
+        vertices: corners.map(|corner| corner * radius).collect(),
+        triangles: vec![
+            [0, 2, 4],
+            [2, 1, 4],
+            [1, 3, 4],
+            [3, 0, 4],
+            [2, 0, 5],
+            [1, 2, 5],
+            [3, 1, 5],
+            [0, 3, 5],
+        ]
+        .into(),
+    }
+}
+
+// AP-41: a body of triangles is spawned, shown with its shape, struck, caught by scenery and carried over a border like any other.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mesh_body_is_spawned_through_a_gateway_and_behaves() {
+    let live = Live::scene("orbit", 4).await;
+    let mut client = live.client().await;
+    until(3.0, "it runs", || client.look(|scene| scene.frame()) > 10).await;
+    let table = StaticPiece {
+        shape: Shape::Cuboid {
+            size: Vec3::new(30.0, 1.0, 30.0),
+        },
+        material: domain::Material::default(),
+        position: DVec3::Y * 60.0,
+        rotation: Quat::IDENTITY,
+    };
+    client.put_up(table).await.expect("put up");
+    let shape = octahedron(0.6);
+    let spawn = Spawn {
+        velocity: Vec3::X * 6.0,
+        ..Spawn::new(shape.clone(), DVec3::new(-4.0, 61.5, 5.0))
+    };
+    let body = client.spawn(spawn).await.expect("a mesh is a body");
+    let late = live.client().await;
+    for client in [&client, &late] {
+        until(3.0, "everyone sees it with its shape", || {
+            client.look(|scene| scene.shape(body) == Some(&shape))
+        })
+        .await;
+    }
+    let crosses = |event: &Event| matches!(event, Event::Owner { body: it, .. } if *it == body);
+    client.impulse(body, Vec3::X * 500.0).await.expect("pushed");
+    wait_for(&mut client, 5.0, "it slides over the border", crosses).await;
+    let place = pose(&client, body);
+    assert!(place.y > 60.4, "on the table: {place}");
+    client
+        .set_velocity(body, Vec3::ZERO)
+        .await
+        .expect("stopped");
+    let above = pose(&client, body) + DVec3::Y * 5.0;
+    let hit = client.ray(above, Vec3::NEG_Y, 20.0).await;
+    assert!(hit.expect("answered").is_some());
+    client.remove(body).await.expect("removed");
+    live.stop().await;
+}

@@ -8,7 +8,7 @@ mod live_common;
 mod stalls;
 
 use client::{Area, Client, Options, Spawn};
-use client_protocol::{Command, MAX_CLIENT_MESSAGE, ToGateway};
+use client_protocol::{Answer, Command, MAX_CLIENT_MESSAGE, ToGateway};
 use cluster::gateway::{Counters, GatewaySettings};
 use cluster::names::Place;
 use domain::{BodyId, Rect, Shape, SimTime};
@@ -188,6 +188,66 @@ async fn not_a_number() {
     words.push(ToGateway::Watch(Area::Rect(nowhere)).encode());
     let refused = siege.annoy(&words).await;
     siege.end(MALFORMED, refused).await;
+}
+
+/// Found by an audit: a lever of 1e300 m, and stuff so light that any push is too hard for it, made numbers in the engine that were none. The region's snapshots could not be restored
+/// then, and its neighbours did not hear it any more. What the gateway lets through the region refuses; afterwards its neighbours have understood every word, and its regions can move
+/// to the other server, with everything in them.
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_that_would_break_the_engine() {
+    let mut siege = Siege::begin(settings(), "").await;
+    let client = siege.live.client().await;
+    let ball = client.spawn(ball()).await.expect("a ball");
+    let light = |density: f32, radius: f32| {
+        let mut spawn = Spawn::new(Shape::Sphere { radius }, DVec3::new(-2.0, 60.0, 2.0));
+        spawn.material.density = density;
+        spawn
+    };
+    let feather = client.spawn(light(1e-3, 0.01)).await.expect("a feather");
+    let push = |body, impulse, at| Command::Impulse { body, impulse, at };
+    let mut refused = 0;
+    while siege.goes_on() {
+        for vapour in [light(1e-32, 0.4), light(9e-4, 0.4), light(1e3, 1e-12)] {
+            client.spawn(vapour).await.expect_err("it would break");
+        }
+        for lever in [DVec3::X * 1e300, DVec3::Y * 1e30, DVec3::Z * -1e9] {
+            let answer = client.command(push(ball, Vec3::Y, Some(lever))).await;
+            let answer = answer.expect("an answer");
+            assert!(matches!(answer, Answer::Refused(_)), "{answer:?}");
+        }
+        refused += 6;
+        // The gateway knows nothing of weights.
+        let lever = Some(DVec3::new(2.0, 60.0, 100.0));
+        for (body, impulse, at) in [(feather, Vec3::X * 9e6, None), (feather, Vec3::Y, lever)] {
+            let answer = client.command(push(body, impulse, at)).await;
+            let answer = answer.expect("an answer");
+            assert!(matches!(answer, Answer::Refused(_)), "{answer:?}");
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    for body in [ball, feather] {
+        client.remove(body).await.expect("it is still there");
+    }
+    let honest = &siege.honest;
+    let bodies = || honest.look(|scene| scene.bodies().len());
+    until(5.0, "only the scene's bodies are left", || bodies() == 6).await;
+    let regions = siege.live.servers.iter();
+    for (place, _, gauges) in regions.flat_map(|server| server.gauges.regions()) {
+        let trouble = (gauges.failures, gauges.refused, gauges.broken);
+        assert_eq!(trouble, (0, 0, 0), "{place}");
+    }
+    let leaving = siege.live.servers.pop().expect("there are two");
+    leaving.leave().await;
+    let gauges = siege.live.servers[0].gauges.clone();
+    until(5.0, "its region goes on elsewhere", || {
+        let regions = gauges.regions();
+        let of_all = regions.iter().map(|(.., gauges)| gauges.bodies);
+        regions.len() == 2 && of_all.sum::<u32>() == 6
+    })
+    .await;
+    siege
+        .end("auramesh_gateway_refused_commands_total", refused)
+        .await;
 }
 
 /// As many messages as the network takes, again and again.

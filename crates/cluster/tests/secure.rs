@@ -247,6 +247,48 @@ async fn hostile_webtransport_clients_are_refused_and_counted() {
     secure.live.stop().await;
 }
 
+/// Datagrams are messages, too: who sends more of them than it may say must go. One that misses something now and then stays.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_datagrams_ends_the_session() {
+    let secure = Secure::start("orbit", |_| {}).await;
+    let good = secure.connect(&secure.web_transport()).await;
+    until(5.0, "it runs", || good.look(|scene| scene.frame()) > 10).await;
+    let counters = &secure.live.counters;
+    let session = raw(&secure, "/wt", None).await;
+    let (connection, (mut sender, _receiver)) = session.unwrap_or_else(|error| panic!("{error}"));
+    let hello = ToGateway::Hello(client_protocol::Hello {
+        version: VERSION,
+        ..Default::default()
+    });
+    sender
+        .write_all(&frame(&hello.encode()))
+        .await
+        .expect("sent");
+    until(5.0, "it is let in", || counters.sessions.get() == 2).await;
+    let missing = client_protocol::encode_missing(&[1, 2, 3]);
+    for _ in 0..40 {
+        connection.send_datagram(&missing).expect("sent");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(counters.refused_floods.get(), 0, "that was no flood");
+    for _ in 0..2000 {
+        if connection.send_datagram(&missing).is_err() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let closed = tokio::time::timeout(Duration::from_secs(10), connection.closed()).await;
+    let why = closed.expect("it must go").to_string();
+    assert!(why.contains("too many datagrams"), "{why}");
+    assert_eq!(counters.refused_floods.get(), 1);
+    until(5.0, "only the good one is left", || {
+        counters.sessions.get() == 1
+    })
+    .await;
+    assert!(!good.is_closed());
+    secure.live.stop().await;
+}
+
 /// A wrong token is answered with the reason, over WebTransport too.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_token_is_answered_over_webtransport() {

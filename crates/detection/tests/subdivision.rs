@@ -212,6 +212,31 @@ fn st_6_leaves_are_cut_and_mended_with_hysteresis() {
     );
 }
 
+/// ST-6, at the very edge: seven are cut, and the two halves stay apart with six, five and four; three are fewer than four.
+#[test]
+fn st_6_four_stay_apart_and_three_are_mended() {
+    let mut crowd = Crowd::new(Limits::default());
+    for body in 0..7 {
+        // Four on one side of the first cut, three on the other, none on both.
+        let side = if body < 4 { -1.0 } else { 1.0 };
+        let at = Vec3::new(10.0 * side, 4.0 * body as f32 - 14.0, 5.0);
+        crowd.add(Aabb::around(at, Vec3::splat(0.2)), false);
+    }
+    crowd.step();
+    assert_eq!(crowd.tree.len(), 2, "seven are too many");
+    for left in [6, 5, 4, 3] {
+        // Now from this side, now from that one: what counts is how many are in both.
+        let body = if left % 2 == 0 { left / 2 } else { left + 1 };
+        crowd
+            .tree
+            .remove(body as u32, &mut crowd.rooms[body as usize]);
+        crowd.tree.adapt(&crowd.boxes, &mut crowd.rooms);
+        crowd.tree.refresh();
+        let leaves = if left < 4 { 1 } else { 2 };
+        assert_eq!(crowd.tree.len(), leaves, "{left} are left");
+    }
+}
+
 /// ST-6: a random walk keeps all lists right.
 #[test]
 fn st_6_lists_stay_right_while_everything_moves() {

@@ -4,6 +4,9 @@ use crate::{BodyId, JointId, Shape, StaticId};
 use glam::{DVec3, Quat, Vec3};
 use serde::{Deserialize, Serialize};
 
+/// The lightest stuff, kg/m³ (a thousandth of air): with less, an ordinary push gives speeds for which the engine has no numbers.
+pub const LOWEST_DENSITY: f64 = 1e-3;
+
 /// What a body is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Material {

@@ -11,10 +11,12 @@ mod region_map;
 mod shapes;
 mod time;
 
-pub use bodies::{Body, BodyForm, Joint, JointKind, Material, Motion, Rest, Static};
+pub use bodies::{
+    Body, BodyForm, Joint, JointKind, LOWEST_DENSITY, Material, Motion, Rest, Static,
+};
 pub use bounds::{Bounds, Rect};
 pub use clusters::{Cluster, ContactEnd, ContactMemory, PointMemory};
 pub use ids::{BodyId, Epoch, JointId, RegionId, StaticId};
 pub use region_map::{Layout, MAX_REGIONS, RegionMap, RegionMapError, SAME_LINE_M, UnknownLayout};
-pub use shapes::{CompoundPart, Shape, ShapeError};
+pub use shapes::{CompoundPart, SMALLEST_BODY_M, Shape, ShapeError};
 pub use time::{SimTime, Tick, TickLength};

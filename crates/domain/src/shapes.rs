@@ -11,6 +11,8 @@ use thiserror::Error;
 pub const MAX_SHAPE_ELEMENTS: usize = 100_000;
 /// The most parts of a compound.
 pub const MAX_COMPOUND_PARTS: usize = 256;
+/// The smallest size of a moving body, metres. The moment of inertia of a smaller one is so little that the engine's numbers end.
+pub const SMALLEST_BODY_M: f32 = 1e-3;
 
 /// A body's geometry. Large ones are behind an `Arc`: cloning a shape is always cheap.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,6 +91,14 @@ pub enum ShapeError {
         /// What it was.
         value: f32,
     },
+    /// Too small to move.
+    #[error("{what} of a moving body must be at least {SMALLEST_BODY_M} m, not {value}")]
+    TooSmall {
+        /// Which size.
+        what: &'static str,
+        /// What it was.
+        value: f32,
+    },
     /// A capsule whose caps overlap.
     #[error("a capsule's height ({height}) must be at least twice its radius ({radius})")]
     FlatCapsule {
@@ -130,8 +140,8 @@ pub enum ShapeError {
         /// Where it stood.
         place: &'static str,
     },
-    /// Points must be numbers.
-    #[error("coordinates must be finite")]
+    /// Points must be numbers, and parts turned, not stretched.
+    #[error("coordinates must be finite, at most 100000 m away, and rotations of length 1")]
     NotFinite,
 }
 
@@ -160,6 +170,22 @@ impl Shape {
                 place: "a moving body",
             }),
             other => other.check(true),
+        }
+    }
+
+    /// Is it large enough to move, every part of it? (A shape about which is only asked, and scenery, may be smaller.)
+    pub fn check_size_of_body(&self) -> Result<(), ShapeError> {
+        match self {
+            Self::Sphere { radius } | Self::Capsule { radius, .. } => large("the radius", *radius),
+            Self::Cuboid { size } => large("the size", size.min_element()),
+            Self::Convex { points: corners }
+            | Self::Mesh {
+                vertices: corners, ..
+            } => large("the extent", extent(corners)),
+            Self::Compound { parts } => parts
+                .iter()
+                .try_for_each(|part| part.shape.check_size_of_body()),
+            Self::Plane => Ok(()),
         }
     }
 
@@ -228,7 +254,8 @@ impl Shape {
 
 impl CompoundPart {
     fn check(&self) -> Result<(), ShapeError> {
-        if !self.position.is_finite() || !self.rotation.is_finite() {
+        let turned = (self.rotation.length() - 1.0).abs() <= 1e-3;
+        if !(self.position.length() <= 1e5 && turned) {
             return Err(ShapeError::NotFinite);
         }
         self.shape.check(false)
@@ -245,6 +272,23 @@ fn size(what: &'static str, value: f32) -> Result<(), ShapeError> {
     } else {
         Err(ShapeError::BadSize { what, value })
     }
+}
+
+fn large(what: &'static str, value: f32) -> Result<(), ShapeError> {
+    if value >= SMALLEST_BODY_M {
+        Ok(())
+    } else {
+        Err(ShapeError::TooSmall { what, value })
+    }
+}
+
+/// The longest side of the box around the points.
+fn extent(points: &[Vec3]) -> f32 {
+    let first = points.first().copied().unwrap_or_default();
+    let (low, high) = points
+        .iter()
+        .fold((first, first), |(low, high), p| (low.min(*p), high.max(*p)));
+    (high - low).max_element()
 }
 
 fn count(what: &'static str, count: usize, min: usize, max: usize) -> Result<(), ShapeError> {
@@ -327,6 +371,11 @@ mod tests {
         assert_eq!(hull.check_for_body(), Err(ShapeError::FlatHull));
         for radius in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e6] {
             assert!(Shape::Sphere { radius }.check_for_body().is_err());
+        }
+        for radius in [1e-30, 9e-4] {
+            let grain = Shape::Sphere { radius };
+            assert!(grain.check_for_body().is_ok());
+            assert!(grain.check_size_of_body().is_err());
         }
         assert!(Shape::Plane.check_for_body().is_err());
         assert!(Shape::Plane.check_for_static().is_ok());

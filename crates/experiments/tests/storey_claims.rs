@@ -2,6 +2,7 @@
 //! the claims about time, are in `results/`.
 
 use experiments::{ExperimentResult, RunOptions, run};
+use std::collections::BTreeSet;
 
 fn quick(id: &str) -> ExperimentResult {
     let options = RunOptions {
@@ -65,14 +66,99 @@ fn st_58_groups_of_up_to_eight() {
 #[test]
 fn st_60_the_size_of_a_group() {
     let result = quick("st-group-size");
-    assert_eq!(result.rows.len(), 9);
+    assert_eq!(
+        result.rows.len(),
+        2 * 3 * 3,
+        "two numbers of objects, three sizes, three variants"
+    );
     assert!(claim(&result, "ST-60", "best size"));
     let members: Vec<u64> = result
         .rows
         .iter()
         .filter_map(|row| row["members"].as_u64())
         .collect();
-    assert_eq!(members[..3], [1, 8, 32]);
+    assert_eq!(members[..6], [1, 8, 32, 1, 8, 32]);
+    assert!(
+        result.rows.iter().all(|row| row["runs"] == 1),
+        "it is quick"
+    );
+}
+
+fn published(experiment: &str) -> (serde_json::Value, String) {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results");
+    let read = |file: &str| std::fs::read_to_string(format!("{folder}/{experiment}/{file}"));
+    let result = read("result.json").expect("it is published");
+    let result = serde_json::from_str(&result).expect("valid");
+    (result, read("README.md").expect("it is published"))
+}
+
+/// The cells of a table, each a list of what tells it from the others.
+fn cells(result: &serde_json::Value, table: &str, keys: &[&str]) -> BTreeSet<Vec<String>> {
+    let rows = result["rows"].as_array().expect("a list");
+    let of_table: Vec<_> = rows.iter().filter(|row| row["table"] == table).collect();
+    let cell = |row: &&serde_json::Value| keys.iter().map(|key| row[*key].to_string()).collect();
+    let cells: BTreeSet<Vec<String>> = of_table.iter().map(cell).collect();
+    assert_eq!(cells.len(), of_table.len(), "{table}: no cell twice");
+    cells
+}
+
+/// ST-57, ST-58, ST-60: what is published is the thesis's whole grid, every cell of it measured at least three times. Results that were made before rows had
+/// `runs` say it by their command: without `--runs` a full experiment makes three.
+#[test]
+fn the_published_grids_are_complete_and_repeated() {
+    let numbers = |list: &[u64]| list.iter().map(u64::to_string).collect::<Vec<_>>();
+    let words = |list: &[&str]| list.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>();
+    let halves: Vec<u64> = (1..=10).map(|i| 500 * i).collect();
+    let to_eight: Vec<u64> = (1..=8).collect();
+    /// An experiment, its table, the columns that name a cell, and the cells.
+    type Grid<'a> = (&'a str, &'a str, &'a [&'a str], Vec<Vec<String>>);
+    let grids: [Grid<'_>; 3] = [
+        (
+            "st-performance",
+            "5.1",
+            &["objects"],
+            vec![numbers(&halves)],
+        ),
+        (
+            "st-scalability",
+            "5.2-5.6",
+            &["cuts", "objects", "members"],
+            vec![
+                words(&["published", "balanced"]),
+                numbers(&halves[..8]),
+                numbers(&to_eight),
+            ],
+        ),
+        (
+            "st-group-size",
+            "5.7",
+            &["variant", "objects", "members"],
+            vec![
+                words(&["published", "balanced", "unsynchronised"]),
+                numbers(&[1000, 2000, 3000]),
+                numbers(&[1, 2, 4, 8, 16, 32]),
+            ],
+        ),
+    ];
+    for (experiment, table, keys, axes) in grids {
+        let (result, readme) = published(experiment);
+        let mut whole = BTreeSet::from([Vec::new()]);
+        for axis in &axes {
+            let longer = |cell: &Vec<String>| {
+                let cell = cell.clone();
+                axis.iter()
+                    .map(move |value| [&cell[..], std::slice::from_ref(value)].concat())
+            };
+            whole = whole.iter().flat_map(longer).collect();
+        }
+        assert_eq!(cells(&result, table, keys), whole, "{experiment}");
+        let command = format!("`auramesh experiment run {experiment} --seed 7`");
+        let usual = readme.contains(&command);
+        for row in result["rows"].as_array().expect("a list") {
+            let enough = row["runs"].as_u64().map_or(usual, |runs| runs >= 3);
+            assert!(row["table"] != table || enough, "{experiment}: {row}");
+        }
+    }
 }
 
 /// ST-61 (and ST-47 for what gathering adds): groups formed by measured pings; every delay is the formula's; all singletons are client/server.
@@ -111,10 +197,7 @@ fn the_published_results_meet_the_bars() {
         ("st-scalability", "ST-59", "at most 10 % more than the mean"),
         ("st-group-size", "ST-60", "balanced cuts: 32 members"),
     ] {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results");
-        let text = std::fs::read_to_string(format!("{folder}/{experiment}/result.json"));
-        let text = text.expect("it is published");
-        let result: serde_json::Value = serde_json::from_str(&text).expect("valid");
+        let (result, _) = published(experiment);
         let claims = result["claims"].as_array().expect("a list");
         let meant = |claim: &&serde_json::Value| {
             claim["id"] == id

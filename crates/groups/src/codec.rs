@@ -20,7 +20,7 @@ use glam::{DVec3, Quat, Vec3};
 use wire::bytes::{Malformed, Reader, Why, put_f32, put_f64, put_varint, put_zigzag};
 
 /// The first byte of every message.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// No message is longer. An allocation with 1024 members and 8192 objects fits.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// The most objects in an allocation or an environment.
@@ -81,6 +81,7 @@ fn tag(message: &Message) -> u8 {
         Message::ClientHome { .. } => 25,
         Message::AvatarUpdate { .. } => 26,
         Message::AvatarResult { .. } => 27,
+        Message::Agreement { .. } => 28,
     }
 }
 
@@ -194,6 +195,11 @@ fn put_body(out: &mut Vec<u8>, message: &Message) {
             put_varint(out, states.len() as u64);
             states.iter().for_each(|state| put_light(out, state));
         }
+        Message::Agreement { group, bytes } => {
+            put_varint(out, group.0.into());
+            put_varint(out, bytes.len() as u64);
+            out.extend_from_slice(bytes);
+        }
     }
 }
 
@@ -289,6 +295,10 @@ fn read_body(r: &mut Reader<'_>, tag: u8) -> Read<Message> {
         },
         27 => Message::AvatarResult {
             states: list(r, "states", MIN_LIGHT, MAX_STATES, light)?,
+        },
+        28 => Message::Agreement {
+            group: GroupId(r.varint_u32("group")?),
+            bytes: list(r, "bytes", 1, crate::MAX_AGREEMENT_BYTES, |r| r.u8("byte"))?,
         },
         other => return Err(r.error("kind of message", Why::UnknownTag(other))),
     })

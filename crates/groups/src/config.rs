@@ -33,7 +33,7 @@ pub struct PingConfig {
     pub first_secs: f64,
     /// A ping without an answer for so long is lost, seconds (default 2). It is tried again at once.
     pub lost_secs: f64,
-    /// So many lost in a row count as one round trip of `lost_secs` (default 3): a lossy line is not a slow one.
+    /// So many lost in a row count as one round trip of `lost_secs`, until there is an answer again (default 3): a lossy line is not a slow one.
     pub lost_in_a_row: u32,
 }
 

@@ -257,6 +257,9 @@ impl Coordinator {
                 self.results(node, epoch, &states);
             }
             (Some(party), Message::AvatarUpdate { states }) => self.avatar_update(party, &states),
+            (Some(Party::Node(node)), Message::Agreement { group, bytes }) => {
+                self.agreement(node, group, bytes);
+            }
             _ => self.rejections.misdirected += 1,
         }
     }
@@ -329,6 +332,14 @@ impl Coordinator {
             true => self.groups.get(&group)?.states.get(&key),
             false => self.avatars.get(&key)?.state.as_ref(),
         }
+    }
+
+    /// What a group last said of all objects of the system.
+    pub fn states(&self, group: GroupId) -> impl Iterator<Item = ObjectState> + '_ {
+        let group = self.groups.get(&group);
+        group
+            .into_iter()
+            .flat_map(|group| group.states.values().copied())
     }
 
     fn environment(&self) -> Environment {

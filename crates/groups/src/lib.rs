@@ -20,7 +20,6 @@ mod config;
 mod coordinator;
 mod division;
 mod environment;
-mod factory;
 mod ids;
 mod member;
 mod messages;
@@ -43,12 +42,11 @@ pub use division::{Axes, Division, DivisionError, SubSpace};
 pub use environment::{
     AiParameters, ClientInfo, Environment, NodeInfo, ObjectClass, ObjectInfo, Population,
 };
-pub use factory::{Instance, ObjectFactory};
 pub use ids::{
     Address, ClientId, GroupEpoch, GroupId, MachineId, NodeId, ObjectKey, VertexId, VoteId,
 };
 pub use member::{Member, MemberEvent};
-pub use messages::{Delivery, Message, Stream, TransportChoice};
+pub use messages::{Delivery, MAX_AGREEMENT_BYTES, Message, Stream, TransportChoice};
 pub use outbox::{Batch, MAX_STATES, Transmit};
 pub use rejections::Rejections;
 pub use state::{MAX_COORDINATE_M, MAX_EXTRAPOLATION, MAX_SPEED, ObjectState, Version, arbitrate};

@@ -16,19 +16,21 @@
 mod allocating;
 mod leading;
 mod objects;
+mod past;
 mod pinging;
 
 use crate::outbox::Outbox;
 use crate::pings::Pinger;
-use crate::votes::Strikes;
+use crate::votes::{Strikes, TooFar};
 use crate::{
     Address, Allocation, Batch, ClientId, ClientInfo, ConfigError, Environment, GroupConfig,
-    GroupEpoch, GroupId, MachineId, Message, Mode, NodeId, NodeInfo, ObjectKey, Population,
-    Rejections, SubSpace, Transmit, TransportChoice, VertexId,
+    GroupEpoch, GroupId, MachineId, Message, Mode, NodeId, NodeInfo, ObjectKey, ObjectState,
+    Population, Rejections, SubSpace, Transmit, TransportChoice, VertexId,
 };
 use domain::SimTime;
 use leading::Leader;
 use objects::Known;
+use past::Past;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Something the driver may want to know.
@@ -59,6 +61,15 @@ pub enum MemberEvent {
     Rejoining,
     /// The world has ended.
     Ended,
+    /// An object of ours was elsewhere than others have it; this is the truth now.
+    Corrected(ObjectState),
+    /// As a leader: another group has something to agree on with ours.
+    Agreement {
+        /// Who says it.
+        from: GroupId,
+        /// What.
+        bytes: Vec<u8>,
+    },
 }
 
 /// One allocation as a member knows it.
@@ -86,9 +97,11 @@ pub struct Member {
     clients: BTreeMap<ClientId, ClientInfo>,
     pinger: Pinger,
     strikes: Strikes,
+    too_far: TooFar,
     objects: BTreeMap<ObjectKey, Known>,
     current: Option<Term>,
     pending: Option<Term>,
+    past: Past,
     /// Members that were ready before we knew for what.
     early: BTreeMap<GroupEpoch, BTreeSet<NodeId>>,
     /// Transfers under an allocation that has not started here yet.
@@ -133,9 +146,11 @@ impl Member {
             clients: BTreeMap::new(),
             pinger: Pinger::new(config.pings, salt),
             strikes: Strikes::default(),
+            too_far: TooFar::default(),
             objects: BTreeMap::new(),
             current: None,
             pending: None,
+            past: Past::default(),
             early: BTreeMap::new(),
             ahead: Vec::new(),
             ready: BTreeSet::new(),
@@ -206,14 +221,19 @@ impl Member {
             } => {
                 self.allocate(now, epoch, group, &members, &objects);
             }
-            Message::VoteCall { vote, about, .. } => {
+            Message::VoteCall { vote, kind, about } => {
                 let ballot = self.config.thresholds.ballot(self.pinger.average_ms(about));
+                let ballot = self.too_far.ballot(kind, about, ballot);
                 self.tell_coordinator(Message::VoteCast { vote, ballot });
             }
             Message::Correction { epoch, states } => {
                 self.corrected_from_outside(now, epoch, &states)
             }
             Message::AvatarUpdate { states } => self.avatars_from_outside(now, &states),
+            Message::Agreement { group, bytes } if self.is_leader() => {
+                let event = MemberEvent::Agreement { from: group, bytes };
+                self.events.push_back(event);
+            }
             Message::Unknown => self.rejoin(),
             Message::Exit => self.events.push_back(MemberEvent::Ended),
             _ => self.rejections.misdirected += 1,
@@ -221,6 +241,9 @@ impl Member {
     }
 
     fn heard_node(&mut self, now: SimTime, node: NodeId, from: Address, message: Message) {
+        if self.has_overtaken_its_start(node, &message) {
+            return self.keep_for_later(from, message);
+        }
         match message {
             Message::Ready { epoch } => self.member_ready(now, node, epoch),
             Message::Start { epoch } => self.told_to_start(now, node, epoch),
@@ -272,6 +295,15 @@ impl Member {
         self.flush(now);
         self.tell_coordinator(Message::Leave);
         self.left = true;
+    }
+
+    /// As a leader: something for the leader of another group, by way of the coordinator. It may be lost. `false`: we do not lead, or it is too long.
+    pub fn tell_group(&mut self, group: GroupId, bytes: Vec<u8>) -> bool {
+        let sent = self.is_leader() && bytes.len() <= crate::MAX_AGREEMENT_BYTES;
+        if sent {
+            self.tell_coordinator(Message::Agreement { group, bytes });
+        }
+        sent
     }
 
     /// The next thing to send.
@@ -367,6 +399,7 @@ impl Member {
         if self.id != Some(node) {
             // Whatever we were under another name is over.
             (self.current, self.pending, self.leader) = (None, None, None);
+            self.past.clear();
             self.id = Some(node);
             self.events.push_back(MemberEvent::Joined(node));
         }
@@ -397,6 +430,7 @@ impl Member {
         for node in before.iter().filter(|node| !self.nodes.contains_key(*node)) {
             self.pinger.remove(*node);
             self.strikes.forget(*node);
+            self.too_far.forget(*node);
         }
         for info in self
             .nodes
@@ -415,7 +449,9 @@ impl Member {
         }
         self.pinger.clear();
         self.strikes = Strikes::default();
+        self.too_far = TooFar::default();
         (self.current, self.pending, self.leader) = (None, None, None);
+        self.past.clear();
         self.early.clear();
         self.ahead.clear();
         self.objects

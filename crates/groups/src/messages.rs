@@ -13,6 +13,7 @@
 //!
 //!   node  ◄── Replicate, Transfer ──►  node of its group          node  ◄── Ping, Pong ──►  any node
 //!   client ── AvatarUpdate ──►  leader or coordinator  ── AvatarResult ──►  client
+//!   leader ── Agreement ──►  coordinator  ── Agreement ──►  leader of another group
 //! ```
 
 use crate::{
@@ -191,7 +192,18 @@ pub enum Message {
         /// At most one state per avatar.
         states: Vec<ObjectState>,
     },
+    /// Leader → coordinator → leader of another group: what two groups say to each other about avatars that may meet (motion-lock). The
+    /// groups only carry it; who made the bytes has sealed them.
+    Agreement {
+        /// On the way to the coordinator: whom it is for. On the way from it: who said it.
+        group: GroupId,
+        /// At most [`MAX_AGREEMENT_BYTES`].
+        bytes: Vec<u8>,
+    },
 }
+
+/// The longest [`Message::Agreement`]: one datagram.
+pub const MAX_AGREEMENT_BYTES: usize = 1400;
 
 /// The separate streams between two parties (thesis §4.3.1; ST-42): nothing waits behind something of another stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -257,7 +269,8 @@ impl Message {
             | Self::NodeUpdate { .. }
             | Self::Correction { .. }
             | Self::AvatarUpdate { .. }
-            | Self::AvatarResult { .. } => Stream::Object,
+            | Self::AvatarResult { .. }
+            | Self::Agreement { .. } => Stream::Object,
             Self::Replicate { .. } | Self::Transfer { .. } => Stream::Peer,
             Self::Ping { .. } | Self::Pong { .. } => Stream::Ping,
             _ => Stream::Admin,
@@ -268,6 +281,8 @@ impl Message {
     pub fn delivery(&self, choice: TransportChoice) -> Delivery {
         match self {
             Self::Transfer { .. } => Delivery::Reliable,
+            // Late news of a hit are worth nothing; whoever says it repeats it.
+            Self::Agreement { .. } => Delivery::Unreliable,
             _ => match self.stream() {
                 Stream::Admin => Delivery::Reliable,
                 Stream::Object => choice.object,
@@ -308,6 +323,7 @@ impl Message {
             Self::ClientHome { .. } => "ClientHome",
             Self::AvatarUpdate { .. } => "AvatarUpdate",
             Self::AvatarResult { .. } => "AvatarResult",
+            Self::Agreement { .. } => "Agreement",
         }
     }
 }

@@ -6,11 +6,12 @@
 //! ```
 //!
 //! Members vote instead of telling their leader, because the leader may be the slow one. What lies between the two thresholds changes
-//! nothing: that is what keeps groups calm.
+//! nothing: that is what keeps groups calm. For a node that somebody else is near it would not be enough: who abstains at 59 ms lets it in, and
+//! puts it out again at 61. So who has been found too far has to come half the way back before the abstaining goes on ([`TooFar`]).
 
 use crate::{NodeId, Stabilisers, Thresholds};
 use domain::SimTime;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What a vote is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,9 +48,45 @@ impl Thresholds {
         average_ms > self.rejection_ms || last_ms > self.rejection_ms + self.deviation_ms
     }
 
+    /// Half the way from rejection to inclusion, milliseconds.
+    fn halfway_ms(&self) -> f64 {
+        0.5 * (self.inclusion_ms + self.rejection_ms)
+    }
+
     /// Is there reason to ask a node of another group in (ST-29)?
     pub fn wants_inclusion(&self, average_ms: f64) -> bool {
         average_ms < self.inclusion_ms
+    }
+}
+
+/// Who has been above rejection, on average, and not half the way back since (ST-32).
+#[derive(Clone, Debug, Default)]
+pub struct TooFar {
+    nodes: BTreeSet<NodeId>,
+}
+
+impl TooFar {
+    /// A node has been measured.
+    pub fn note(&mut self, about: NodeId, average_ms: f64, thresholds: &Thresholds) {
+        if average_ms > thresholds.rejection_ms {
+            self.nodes.insert(about);
+        } else if average_ms < thresholds.halfway_ms() {
+            self.nodes.remove(&about);
+        }
+    }
+
+    /// What a member says in a vote, given what the thresholds say. In votes out nothing changes: there the past is no reason.
+    pub fn ballot(&self, kind: VoteKind, about: NodeId, by_threshold: Ballot) -> Ballot {
+        let too_far = kind == VoteKind::Inclusion && self.nodes.contains(&about);
+        match by_threshold {
+            Ballot::Abstain if too_far => Ballot::Against,
+            other => other,
+        }
+    }
+
+    /// Forgets a node.
+    pub fn forget(&mut self, about: NodeId) {
+        self.nodes.remove(&about);
     }
 }
 
@@ -203,6 +240,30 @@ mod tests {
         .map(|ms| t.ballot(ms));
         use Ballot::{Abstain, Against, For};
         assert_eq!(said, [Abstain, For, Abstain, Abstain, Against, Abstain]);
+    }
+
+    /// ST-32: out at 61 is not in again at 59 because somebody else is near; half the way back is enough.
+    #[test]
+    fn st_32_who_was_too_far_must_come_half_the_way_back() {
+        let t = Thresholds::default();
+        let mut too_far = TooFar::default();
+        let mut says = |ms, kind| {
+            too_far.note(NodeId(1), ms, &t);
+            too_far.ballot(kind, NodeId(1), t.ballot(Some(ms)))
+        };
+        use Ballot::{Abstain, Against, For};
+        let inclusions = [59.0, 61.0, 59.0, 45.0, 44.9, 59.0, 61.0, 29.0, 59.0];
+        assert_eq!(
+            inclusions.map(|ms| says(ms, VoteKind::Inclusion)),
+            [
+                Abstain, Against, Against, Against, Abstain, Abstain, Against, For, Abstain
+            ]
+        );
+        assert_eq!(
+            [61.0, 59.0].map(|ms| says(ms, VoteKind::Rejection)),
+            [Against, Abstain],
+            "it goes if it is too far now"
+        );
     }
 
     #[test]

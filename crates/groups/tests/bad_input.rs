@@ -7,54 +7,98 @@ use groups::room::{COORDINATOR, Room};
 use groups::*;
 
 fn settled() -> Room {
-    let mut room = room(
-        config(),
-        8,
-        |a, b| if a.0 == 9 || b.0 == 9 { 50.0 } else { 2.0 },
-    );
+    let far = |a: Address, b: Address| a == at(9) || b == at(9);
+    let mut room = room(config(), 8, move |a, b| if far(a, b) { 50.0 } else { 2.0 });
     for i in 1..=3 {
         room.enter(at(i), MachineId(i));
     }
     room.run(5.0, step);
     room.enter(at(9), MachineId(9));
+    room.enter_client(client_at(1), MachineId(1), vec![avatar()]);
     room.run(5.0, step);
     assert_eq!(groups_of(&room), [vec![1, 2, 3], vec![9]]);
+    room.act(
+        client_at(1),
+        1,
+        moving(ObjectKey::persistent(1), 20.0, 10.0, 0.0),
+    );
+    room.run(1.0, step);
+    let known = |node: u64| room.members[&at(node)].avatars(room.now).len();
+    assert_eq!(
+        (known(1), known(9)),
+        (1, 1),
+        "the avatar is known to all groups"
+    );
     room
 }
 
-/// Everything a member believes.
-fn belief(room: &Room, node: u64) -> String {
-    let member = &room.members[&at(node)];
-    let states: Vec<_> = (0..8)
-        .map(|id| {
-            (
-                member.state(room.now, ObjectKey::persistent(id)),
-                member.holds(ObjectKey::persistent(id)),
-            )
-        })
-        .collect();
-    format!(
-        "{:?} {:?} {:?} {} {states:?}",
-        member.epoch(),
-        member.members(),
-        member.group(),
-        member.is_whole()
-    )
+/// Takes every `name` with what is between the bracket it ends with and that bracket's fellow out of a text.
+fn without(text: &str, name: &str) -> String {
+    let mut parts = text.split(name);
+    let mut left = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let mut depth = 1;
+        let end = part.find(|c| {
+            depth += i32::from("([{".contains(c)) - i32::from(")]}".contains(c));
+            depth == 0
+        });
+        left += &part[end.expect("brackets are closed") + 1..];
+    }
+    left
 }
 
+/// Everything a member knows, plans and waits for: objects, avatars, delays, allocations past, present and prepared, what gathers to be sent.
+/// Only what was refused and when it last heard of whom are left out: a refused message is a sign of life all the same.
+fn belief(room: &Room, node: u64) -> String {
+    let text = format!("{:?}", room.members[&at(node)]);
+    let text = without(&text, "rejections: Rejections {");
+    without(&text, " heard: {")
+}
+
+/// The same of the coordinator, with the votes that run.
 fn coordinators_belief(room: &Room) -> String {
-    let groups: Vec<_> = room.coordinator.groups().collect();
-    let states: Vec<_> = groups
-        .iter()
-        .flat_map(|(g, ..)| {
-            (0..8).map(|id| {
-                room.coordinator
-                    .state(*g, ObjectKey::persistent(id))
-                    .copied()
-            })
-        })
-        .collect();
-    format!("{groups:?} {states:?}")
+    let text = format!("{:?}", room.coordinator);
+    let text = without(&text, "rejections: Rejections {");
+    without(&text, " heard: SimTime(")
+}
+
+/// Gives node 1 a message: it must be refused, counted, and neither change nor send anything.
+fn refused(room: &mut Room, what: &str, from: Address, message: Message) {
+    let (before, now) = (belief(room, 1), room.now);
+    let member = room.members.get_mut(&at(1)).expect("there");
+    let counted = member.rejections().total();
+    member.handle_message(now, from, message);
+    assert_eq!(member.poll_transmit(), None, "{what} is not passed on");
+    assert_eq!(member.poll_event(), None, "{what} is no event");
+    assert!(member.rejections().total() > counted, "{what} is counted");
+    assert_eq!(belief(room, 1), before, "{what}");
+}
+
+/// The belief that is compared is not blind: it sees avatars, delays and votes.
+#[test]
+fn the_belief_shows_avatars_delays_and_votes() {
+    let mut room = settled();
+    let before = (belief(&room, 1), coordinators_belief(&room));
+    for part in [
+        "pinger: Pinger",
+        "samples: [",
+        "repository: {",
+        "past: Past",
+    ] {
+        assert!(before.0.contains(part), "{part} of a member");
+    }
+    assert!(!before.0.contains("Rejections") && !before.1.contains("Rejections"));
+    assert!(before.1.contains("votes: {}"), "none runs");
+    let now = room.now;
+    let request = Message::VoteRequest {
+        kind: VoteKind::Rejection,
+        about: NodeId(3),
+    };
+    room.coordinator.handle_message(now, at(1), request);
+    assert!(!coordinators_belief(&room).contains("votes: {}"));
+    let act = moving(ObjectKey::persistent(1), 21.0, 10.0, 0.0);
+    room.act(client_at(1), 1, act);
+    assert_ne!(belief(&room, 1), before.0, "the avatar has moved");
 }
 
 fn state(id: u64, x: f64) -> ObjectState {
@@ -92,6 +136,7 @@ fn members_refuse_count_and_change_nothing() {
         position: DVec3::splat(1e12),
         ..state(not_held, 1.0)
     };
+    let (walking, _) = room.members[&at(1)].avatars(room.now)[0];
     let stranger = Address(77);
     let one = |state| vec![state];
     let hostile: Vec<(&str, Address, Message)> = vec![
@@ -210,6 +255,24 @@ fn members_refuse_count_and_change_nothing() {
                 states: one(state(not_held, 1.0)),
             },
         ),
+        (
+            "a transfer of a time that was never ours",
+            at(2),
+            Message::Transfer {
+                epoch: old,
+                hand_off: false,
+                states: one(state(not_held, 1.0)),
+            },
+        ),
+        (
+            "an avatar by one who does not lead",
+            at(2),
+            Message::Dispatch {
+                epoch,
+                iteration: 0,
+                states: vec![(walking, true)],
+            },
+        ),
         ("a stranger's ping", stranger, Message::Ping { nonce: 1 }),
         (
             "an answer to no question",
@@ -323,23 +386,122 @@ fn members_refuse_count_and_change_nothing() {
                 states: one(state(1, 1.0)),
             },
         ),
+        (
+            "an agreement past the coordinator",
+            at(9),
+            Message::Agreement {
+                group: GroupId(2),
+                bytes: vec![1],
+            },
+        ),
     ];
     for (what, from, message) in hostile {
-        let (before, counted) = (belief(&room, 1), room.members[&at(1)].rejections().total());
-        let now = room.now;
-        room.members
-            .get_mut(&at(1))
-            .expect("there")
-            .handle_message(now, from, message);
-        assert_eq!(belief(&room, 1), before, "{what}");
-        assert!(
-            room.members[&at(1)].rejections().total() > counted,
-            "{what} is counted"
-        );
+        refused(&mut room, what, from, message);
     }
     // And the group goes on as if nothing had been.
     room.run(2.0, step);
     assert_eq!(groups_of(&room), [vec![1, 2, 3], vec![9]]);
+}
+
+/// A transfer that arrives after its allocation is passed on as a last word, if its sender was a member under it. Another's is not: anyone could
+/// have its states sent round as a member's.
+#[test]
+fn late_transfers_count_from_members_of_that_time_only() {
+    let mut room = settled();
+    let before = room.members[&at(1)].epoch().expect("it has one");
+    let now = room.now;
+    let extra = moving(ObjectKey::persistent(20), 5.0, 10.0, 0.0);
+    assert!(room.coordinator.add_object(now, ball(20), extra));
+    room.run(2.0, step);
+    assert_ne!(room.members[&at(1)].epoch(), Some(before), "a new time");
+    let others = (0..8).find(|id| holder_in(&room, [2, 3], *id));
+    let states = vec![state(others.expect("some"), 1.0)];
+    let late = |epoch, states| Message::Transfer {
+        epoch,
+        hand_off: false,
+        states,
+    };
+    let stranger = room.members[&at(1)].rejections().stranger;
+    let not_a_member = late(before, states.clone());
+    refused(&mut room, "another group's node", at(9), not_a_member);
+    assert_eq!(room.members[&at(1)].rejections().stranger, stranger + 1);
+    let wild = ObjectState {
+        velocity: Vec3::splat(f32::NAN),
+        ..states[0]
+    };
+    let no_state = late(before, vec![wild]);
+    refused(&mut room, "no state at all", at(2), no_state);
+    // A member of that time, and its own states: passed on to whoever has the object now.
+    let now = room.now;
+    let member = room.members.get_mut(&at(1)).expect("there");
+    member.handle_message(now, at(2), late(before, states.clone()));
+    let sent = member.poll_transmit().expect("passed on").message;
+    let Message::Transfer {
+        hand_off: true,
+        states: passed_on,
+        ..
+    } = sent
+    else {
+        panic!("a last word, not {sent:?}")
+    };
+    assert_eq!(passed_on, states);
+}
+
+/// Is exactly one of these nodes the holder, in the view of all of them?
+fn holder_in(room: &Room, nodes: [u64; 2], id: u64) -> bool {
+    let key = ObjectKey::persistent(id);
+    nodes.iter().any(|node| room.members[&at(*node)].holds(key))
+}
+
+/// Who has changed groups lives in another world: what comes late from the old one does not overwrite it.
+#[test]
+fn late_transfers_do_not_follow_into_another_group() {
+    let mut room = settled();
+    let before = room.members[&at(1)].epoch().expect("it has one");
+    let objects: Vec<ObjectState> = (0..8)
+        .map(|id| moving(ObjectKey::persistent(id), 5.0 + id as f64, 20.0, 0.0))
+        .collect();
+    let elsewhere = Message::Allocate {
+        epoch: GroupEpoch(500),
+        group: GroupId(77),
+        members: vec![room.members[&at(1)].id().expect("named")],
+        objects,
+    };
+    room.say(COORDINATOR, at(1), elsewhere);
+    assert_eq!(room.members[&at(1)].group(), Some(GroupId(77)));
+    let late = Message::Transfer {
+        epoch: before,
+        hand_off: false,
+        states: vec![state(3, 70.0)],
+    };
+    refused(&mut room, "a word from the world before", at(2), late);
+}
+
+/// A transfer under an allocation we prepare is kept until it starts, if a member of it sends it; else refused at once.
+#[test]
+fn early_transfers_are_kept_from_members_only() {
+    let mut room = settled();
+    let ids = [1, 2, 3].map(|i| room.members[&at(i)].id().expect("named"));
+    let epoch = GroupEpoch(500);
+    let prepared = Message::Allocate {
+        epoch,
+        group: room.members[&at(1)].group().expect("it has one"),
+        members: ids.to_vec(),
+        objects: Vec::new(),
+    };
+    room.say(COORDINATOR, at(1), prepared);
+    assert!(room.members[&at(1)].is_preparing());
+    let early = Message::Transfer {
+        epoch,
+        hand_off: false,
+        states: vec![state(3, 70.0)],
+    };
+    refused(&mut room, "no member of it", at(9), early.clone());
+    let before = belief(&room, 1);
+    let now = room.now;
+    let member = room.members.get_mut(&at(1)).expect("there");
+    member.handle_message(now, at(2), early);
+    assert_ne!(belief(&room, 1), before, "it is kept");
 }
 
 #[test]
@@ -476,6 +638,8 @@ fn the_coordinator_refuses_counts_and_changes_nothing() {
         );
         let now = room.now;
         room.coordinator.handle_message(now, from, message);
+        assert_eq!(room.coordinator.poll_transmit(), None, "{what}");
+        assert_eq!(room.coordinator.poll_event(), None, "{what}");
         assert_eq!(coordinators_belief(&room), before, "{what}");
         assert!(
             room.coordinator.rejections().total() > counted,

@@ -183,6 +183,10 @@ fn all() -> Vec<Message> {
         Message::AvatarResult {
             states: vec![avatar(1), avatar(2)],
         },
+        Message::Agreement {
+            group: GroupId(300),
+            bytes: vec![0, 1, 0xff],
+        },
     ]
 }
 
@@ -243,7 +247,7 @@ fn every_cut_and_every_extra_byte_is_an_error() {
 fn other_versions_kinds_and_sizes_are_refused() {
     assert!(decode(&[]).is_err());
     assert!(decode(&[VERSION + 1, 1]).is_err());
-    assert!(decode(&[VERSION, 28]).is_err());
+    assert!(decode(&[VERSION, 29]).is_err());
     let mut huge = encode(&Message::Leave);
     huge.resize(MAX_MESSAGE_BYTES + 1, 0);
     assert!(decode(&huge).is_err());
@@ -255,6 +259,11 @@ fn other_versions_kinds_and_sizes_are_refused() {
         states: vec![state(1); MAX_STATES + 1],
     };
     assert!(decode(&encode(&too_many)).is_err());
+    let too_long = Message::Agreement {
+        group: GroupId(1),
+        bytes: vec![0; MAX_AGREEMENT_BYTES + 1],
+    };
+    assert!(decode(&encode(&too_long)).is_err());
 }
 
 #[test]
@@ -307,7 +316,7 @@ proptest! {
 
     /// Good messages with a few bytes changed.
     #[test]
-    fn damaged_messages_are_read_without_panic(which in 0usize..28, at in any::<prop::sample::Index>(), to in any::<u8>()) {
+    fn damaged_messages_are_read_without_panic(which in 0usize..29, at in any::<prop::sample::Index>(), to in any::<u8>()) {
         let mut bytes = encode(&all()[which]);
         let at = at.index(bytes.len());
         bytes[at] = to;

@@ -118,6 +118,88 @@ fn st_37_previously_responsible_members_let_go() {
         room.members[&at(1)].holds(key) && room.members[&at(2)].holds(key),
         "it reaches into both"
     );
+    act(&mut room, 1, 60.0, 0.0);
+    room.run(0.5, step);
+    assert!(room.members[&at(2)].holds(key));
+    let since = room.now;
+    act(&mut room, 1, 20.0, 0.0);
+    room.run(0.5, step);
+    assert!(
+        room.members[&at(1)].holds(key) && !room.members[&at(2)].holds(key),
+        "node 2, who does not lead, has let go"
+    );
+    let told = said(&room, since, "Dispatch").any(|s| {
+        let no_longer = |(state, yours): &(ObjectState, bool)| state.key == key && !yours;
+        let Message::Dispatch { states, .. } = &s.message else {
+            return false;
+        };
+        s.from == at(1) && s.to == at(2) && states.iter().any(no_longer)
+    });
+    assert!(
+        told,
+        "because its leader has told it where the avatar is now"
+    );
+}
+
+/// ST-25: an object that decides for itself is simulated by both groups, each for itself, and takes the same way in both: its parameters were replicated, not
+/// its decisions.
+#[test]
+fn st_25_an_ai_object_takes_the_same_way_in_both_groups() {
+    let mut room = two_groups(config(), 0);
+    let key = ObjectKey::persistent(7);
+    let ai = AiParameters {
+        seed: 11,
+        speed: 1.0,
+        every_ticks: 50,
+    };
+    let info = ObjectInfo {
+        class: ObjectClass::Ai(ai),
+        ..ball(7)
+    };
+    let now = room.now;
+    // In the middle of a part: nobody within a group has another opinion of it either.
+    let start = moving(key, 20.0, 20.0, 0.0);
+    assert!(room.coordinator.add_object(now, info, start));
+    let holder_of = |room: &Room, group: [u64; 2]| {
+        let holder = group.into_iter().find(|i| room.members[&at(*i)].holds(key));
+        let holder = holder.expect("someone of the group has it");
+        room.members[&at(holder)]
+            .state(room.now, key)
+            .expect("held")
+    };
+    room.run(1.0, wander);
+    let (since, mut ways) = (room.now, std::collections::BTreeSet::new());
+    for _ in 0..50 {
+        room.run(0.1, wander);
+        let [one, other] = [[1, 2], [3, 4]].map(|group| holder_of(&room, group));
+        assert_eq!(
+            (one.position, one.velocity),
+            (other.position, other.velocity)
+        );
+        ways.insert(format!("{:?}", one.velocity));
+    }
+    assert!(ways.len() > 5, "it has changed its mind: {ways:?}");
+    let corrected = CoordinatorEvent::Corrected(key);
+    assert!(room.decided.iter().all(|(_, event)| *event != corrected));
+    let corrections = said(&room, since, "Correction").count();
+    assert_eq!(corrections, 0, "nobody told the groups where it is");
+}
+
+/// Steps like `step`, and lets AI objects decide, a hundred ticks a second.
+fn wander(member: &mut Member, now: SimTime) {
+    let minds: Vec<(ObjectState, AiParameters)> = member
+        .simulated()
+        .filter_map(|(state, info)| match info.class {
+            ObjectClass::Ai(ai) => Some((*state, ai)),
+            _ => None,
+        })
+        .collect();
+    for (state, ai) in minds {
+        let velocity = ai.wander((now.as_secs() * 100.0).round() as u64);
+        let changed = velocity != state.velocity;
+        member.put(ObjectState { velocity, ..state }, changed);
+    }
+    step(member, now);
 }
 
 /// ST-36 (§2.9, 5 to 7): the three cases of a hit on an avatar, and the suppression of other groups' answers.
@@ -418,10 +500,17 @@ fn st_47_states_travel_in_batches() {
     room.run(2.0, step);
     let since = room.now;
     room.run(2.0, step);
-    for name in ["Replicate", "Results"] {
+    // Replicates go both ways; results go to the leader, who is node 1.
+    for (name, from, to) in [
+        ("Replicate", 1, 2),
+        ("Replicate", 2, 1),
+        ("Results", 2, 1),
+        ("Results", 1, 0),
+    ] {
         let ways: Vec<_> = said(&room, since, name)
-            .filter(|s| s.from == at(1) && s.to == at(2))
+            .filter(|s| s.from == at(from) && s.to == at(to))
             .collect();
+        assert!(!ways.is_empty(), "{name} {from} -> {to}");
         let flushes = 2.0 / config().flush_secs;
         assert!(
             ways.len() as f64 <= flushes + 1.0,
@@ -492,6 +581,47 @@ fn st_44_synchronised_iterations() {
     assert!(
         said(&room, since, "Dispatch").all(|s| s.from == at(1) || s.from == at(3)),
         "leaders dispatch"
+    );
+}
+
+/// ST-42, ST-44: streams keep no order between them. A leader's first iteration that overtakes its start is done all the same: the leader waits for it.
+#[test]
+fn st_44_an_iteration_that_overtakes_its_start_is_not_lost() {
+    let mut room = two_groups(
+        GroupConfig {
+            mode: Mode::Synchronised,
+            ..config()
+        },
+        4,
+    );
+    let member = &room.members[&at(2)];
+    let (group, epoch) = (member.group().expect("it has one"), GroupEpoch(500));
+    let members = member.members();
+    let prepared = Message::Allocate {
+        epoch,
+        group,
+        members,
+        objects: Vec::new(),
+    };
+    room.say(COORDINATOR, at(2), prepared);
+    let first = |epoch| Message::Dispatch {
+        epoch,
+        iteration: 1,
+        states: Vec::new(),
+    };
+    let refused = room.members[&at(2)].rejections().total();
+    room.say(at(1), at(2), first(epoch));
+    assert_eq!(room.members[&at(2)].rejections().total(), refused, "kept");
+    room.say(at(3), at(2), first(epoch));
+    assert!(
+        room.members[&at(2)].rejections().total() > refused,
+        "not of someone who does not lead"
+    );
+    room.say(at(1), at(2), Message::Start { epoch });
+    let member = &room.members[&at(2)];
+    assert!(
+        !member.is_whole() && member.may_step(),
+        "the first iteration"
     );
 }
 
@@ -572,7 +702,8 @@ fn st_43_the_components_of_a_node() {
     assert!(heard(1, "Results") && !heard(2, "Results"), "group leader");
 }
 
-/// ST-42: administration does not wait behind objects: a thousand states on the way do not delay a ballot.
+/// ST-42: every message has its stream; that none waits behind another stream's is seen where they travel (`simulator::groups`,
+/// `st_42_a_ballot_passes_a_huge_transfer`).
 #[test]
 fn st_42_streams_are_separate() {
     let messages = [
@@ -609,4 +740,54 @@ fn st_42_streams_are_separate() {
         (results.delivery(choice), Message::Alive.delivery(choice)),
         (Delivery::Unreliable, Delivery::Reliable)
     );
+}
+
+/// What leaders agree on travels by way of the coordinator, only between leaders, and changes nothing else.
+#[test]
+fn agreements_pass_between_leaders() {
+    let mut room = two_groups(config(), 2);
+    let group = |room: &Room, i: u64| room.members[&at(i)].group().expect("it has one");
+    let (here, there) = (group(&room, 1), group(&room, 3));
+    let mut tell = |from: u64, to: GroupId, bytes: Vec<u8>| {
+        let sent = room.members.get_mut(&at(from)).expect("there");
+        let sent = sent.tell_group(to, bytes);
+        let (since, before) = (
+            room.happened.len(),
+            room.coordinator.rejections().misdirected,
+        );
+        room.run(0.2, step);
+        let heard: Vec<_> = room.happened[since..]
+            .iter()
+            .filter(|(_, _, event)| matches!(event, MemberEvent::Agreement { .. }))
+            .map(|(_, at, event)| (*at, event.clone()))
+            .collect();
+        (
+            sent,
+            heard,
+            room.coordinator.rejections().misdirected - before,
+        )
+    };
+    let passed_on = MemberEvent::Agreement {
+        from: here,
+        bytes: vec![1, 2, 3],
+    };
+    assert_eq!(
+        tell(1, there, vec![1, 2, 3]),
+        (true, vec![(at(3), passed_on)], 0)
+    );
+    let refused = (false, Vec::new(), 0);
+    assert_eq!(tell(2, there, vec![1]), refused, "it does not lead");
+    let too_long = vec![0; MAX_AGREEMENT_BYTES + 1];
+    assert_eq!(tell(1, there, too_long), refused);
+    let nobody = (true, Vec::new(), 1);
+    assert_eq!(tell(1, GroupId(999), vec![1]), nobody);
+    assert_eq!(tell(1, here, vec![1]), nobody, "with oneself");
+    // A member that says it all the same is not heard.
+    let message = Message::Agreement {
+        group: there,
+        bytes: vec![1],
+    };
+    let before = room.coordinator.rejections().misdirected;
+    room.coordinator.handle_message(room.now, at(2), message);
+    assert_eq!(room.coordinator.rejections().misdirected, before + 1);
 }

@@ -85,4 +85,24 @@ pub enum RegionEvent {
         /// Why.
         why: String,
     },
+    /// The engine could not compute a body: its numbers made no sense any more, and it was taken out before anybody else saw them. It is nobody's.
+    Broken {
+        /// The last tick after which it was sound.
+        tick: Tick,
+        /// Which.
+        body: BodyId,
+        /// Its last ownership.
+        epoch: Epoch,
+        /// What made no sense.
+        why: String,
+    },
+    /// A spawn could not be carried out; the body never was.
+    NotBorn {
+        /// The last completed tick.
+        tick: Tick,
+        /// Which.
+        body: BodyId,
+        /// Why.
+        why: String,
+    },
 }

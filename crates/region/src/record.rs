@@ -33,6 +33,8 @@ impl TickRecord {
                     | RegionEvent::CaughtUp { .. }
                     | RegionEvent::Arrived { .. }
                     | RegionEvent::Recovered { .. }
+                    | RegionEvent::Broken { .. }
+                    | RegionEvent::NotBorn { .. }
             );
             if before {
                 before_step.push(event);

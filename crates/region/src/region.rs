@@ -136,11 +136,26 @@ impl Region {
         if self.boundary.knows(body.id) {
             return Ok(());
         }
-        check_body(body)?;
+        world::check_body(body)?;
         if self.boundary.announce(self.tick, body) {
             self.bear(body)?;
         }
         Ok(())
+    }
+
+    /// Creates a body that nobody waits for to hear of: if it cannot be, that is reported, and it never was.
+    pub fn spawn_or_report(&mut self, body: &Body) {
+        if let Err(why) = self.spawn(body) {
+            self.report_not_born(body.id, &why);
+        }
+    }
+
+    fn report_not_born(&mut self, body: BodyId, why: &RegionError) {
+        self.events.push_back(RegionEvent::NotBorn {
+            tick: self.tick,
+            body,
+            why: why.to_string(),
+        });
     }
 
     /// Puts up scenery (AP-42). Every region must be told; what is there already is not put up again.
@@ -170,14 +185,19 @@ impl Region {
         self.world.remove(body).is_some()
     }
 
-    /// Pushes a body, N·s, at its centre of mass or at a point; says whether it is here.
-    pub fn apply_impulse(&mut self, body: BodyId, impulse: Vec3, at: Option<DVec3>) -> bool {
-        self.world.apply_impulse(body, impulse, at)
+    /// Pushes a body, N·s, at its centre of mass or at a point. Refused if it is not here, or if its numbers would make no sense after it.
+    pub fn apply_impulse(
+        &mut self,
+        body: BodyId,
+        impulse: Vec3,
+        at: Option<DVec3>,
+    ) -> Result<(), RegionError> {
+        Ok(self.world.apply_impulse(body, impulse, at)?)
     }
 
-    /// Gives a body another velocity of its centre of mass, m/s; says whether it is here.
-    pub fn set_velocity(&mut self, body: BodyId, velocity: Vec3) -> bool {
-        self.world.set_velocity(body, velocity)
+    /// Gives a body another velocity of its centre of mass, m/s. Refused if it is not here, or too fast for any world.
+    pub fn set_velocity(&mut self, body: BodyId, velocity: Vec3) -> Result<(), RegionError> {
+        Ok(self.world.set_velocity(body, velocity)?)
     }
 
     /// Report every step of every body's life from now on.
@@ -203,7 +223,7 @@ impl Region {
             let unborn = offer
                 .unborn
                 .iter()
-                .try_for_each(|unborn| check_body(&unborn.body));
+                .try_for_each(|unborn| world::check_body(&unborn.body));
             let Err(why) = world::check_cluster(&offer.cluster).and(unborn) else {
                 return true;
             };
@@ -277,8 +297,11 @@ impl Region {
     /// Phase 1: announced spawns are born; handed-over clusters are caught up and enter.
     fn admit(&mut self) {
         for body in self.boundary.take_births(self.tick) {
-            // Its shape was checked when it was announced.
-            self.bear(&body).expect("an announced spawn is sound");
+            // It was checked when it was announced; but that may have been elsewhere, and it may come from a snapshot.
+            if let Err(why) = self.bear(&body) {
+                self.boundary.unannounce(self.tick, body.id);
+                self.report_not_born(body.id, &why);
+            }
         }
         self.admit_arrivals();
     }
@@ -308,11 +331,8 @@ impl Region {
                     batch,
                     bodies,
                 });
-            })
-            .expect("the cluster was checked when it came in");
-        self.world
-            .insert(&cluster)
-            .expect("the cluster was checked and none of it is here");
+            });
+        let broken = self.insert(&cluster);
         arrival.offer.cluster = cluster;
         self.boundary.arrived(self.tick, &arrival);
         let offer = &arrival.offer;
@@ -332,6 +352,37 @@ impl Region {
             handover: offer.handover,
             members,
         });
+        for (body, why) in broken {
+            self.take_out(self.tick, body, why.to_string());
+        }
+    }
+
+    /// Puts a cluster into the world. What the engine cannot take stays out: says which, and why. (It was checked when it came in, but its hulls were not built, and it has
+    /// been stepped since.)
+    fn insert(&mut self, cluster: &Cluster) -> Vec<(BodyId, WorldError)> {
+        if self.world.insert(cluster).is_ok() {
+            return Vec::new();
+        }
+        let mut sound = cluster.clone();
+        let broken = world::mend_cluster(&mut sound);
+        self.world
+            .insert(&sound)
+            .expect("each of it can be built, and none of it is here");
+        broken
+    }
+
+    /// The engine cannot compute this body: off the books with it, before anybody else sees it. One bad number in what we say or keep would have all the rest of it
+    /// refused.
+    fn take_out(&mut self, sound_until: Tick, body: BodyId, why: String) {
+        let track = self.boundary.track(body);
+        let epoch = track.map_or(Epoch(0), |track| track.epoch);
+        self.remove(body);
+        self.events.push_back(RegionEvent::Broken {
+            tick: sound_until,
+            body,
+            epoch,
+            why,
+        });
     }
 
     /// Lets in what has arrived without stepping: for the end of a run, when time stands still and nothing is born.
@@ -341,11 +392,14 @@ impl Region {
         }
     }
 
-    /// Phase 2, the middle part of a tick: physics and nothing else.
+    /// Phase 2, the middle part of a tick: physics and nothing else. What comes out of it with impossible numbers is taken out.
     pub fn step_physics(&mut self, tick: Tick) {
         self.world.step();
-        self.tick = tick;
+        let before = std::mem::replace(&mut self.tick, tick);
         self.departed.clear();
+        for (body, what) in self.world.broken() {
+            self.take_out(before, body, format!("{what} is not acceptable"));
+        }
     }
 
     /// Phase 3: the boundary decides who projects and who leaves; leaving clusters go into offers.
@@ -530,12 +584,4 @@ impl Region {
     pub fn is_recovering(&self) -> bool {
         self.recovering
     }
-}
-
-/// Could the engine create this body?
-fn check_body(body: &Body) -> Result<(), WorldError> {
-    world::check_cluster(&Cluster {
-        bodies: vec![body.clone()],
-        ..Cluster::default()
-    })
 }

@@ -1,8 +1,9 @@
 //! A region's complete state at a tick, as a value and as bytes.
 
 use boundary::BoundarySnapshot;
-use domain::{Cluster, Static, Tick};
+use domain::{BodyId, Cluster, Static, Tick};
 use serde::{Deserialize, Serialize};
+use world::WorldError;
 
 /// Everything needed to start the region again elsewhere.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -26,5 +27,14 @@ impl RegionSnapshot {
     /// From bytes; what is not a snapshot is an error.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, postcard::Error> {
         postcard::from_bytes(bytes)
+    }
+
+    /// Takes out the bodies that no engine could take in; says which, and why. They are lost, but a region that comes back without them is better than none.
+    pub fn mend(&mut self) -> Vec<(BodyId, WorldError)> {
+        let out = world::mend_cluster(&mut self.bodies);
+        for (body, _) in &out {
+            self.boundary.forget(*body);
+        }
+        out
     }
 }

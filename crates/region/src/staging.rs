@@ -2,12 +2,50 @@
 
 use crate::{Region, RegionConfig, RegionError};
 use boundary::{BodyView, BoundaryConfig, Tolerances, initial};
-use domain::{Body, BodyId, Joint, Layout, RegionId, RegionMap, RegionMapError, Static};
-use glam::Vec3;
-use rustc_hash::FxHashMap;
+use domain::{
+    Body, BodyId, Joint, Layout, Motion, RegionId, RegionMap, RegionMapError, Shape, Static,
+};
+use glam::{DVec3, Vec3};
+use rustc_hash::{FxHashMap, FxHashSet};
 use scenes::Scene;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use world::{World, WorldConfig};
+
+/// Can the engine build everything in the scene? A scene is read without building its hulls, and a server that finds out in the middle of a run can only leave
+/// bodies out.
+pub fn check(scene: &Scene) -> Result<(), RegionError> {
+    let config = WorldConfig {
+        gravity: scene.gravity,
+        step: scene.step,
+        ..WorldConfig::default()
+    };
+    World::new(config, &scene.statics)?;
+    let injected = scene.injectors.iter().flat_map(|injector| &injector.forms);
+    let injected = injected.map(|form| Body::new(BodyId(0), form.clone(), Motion::at(DVec3::ZERO)));
+    let mut built = FxHashSet::default();
+    for body in scene.bodies.iter().cloned().chain(injected) {
+        // Rows of bodies share one shape.
+        let kind = (
+            address(&body.form.shape),
+            body.form.material.density.to_bits(),
+        );
+        if kind.0.is_none() || built.insert(kind) {
+            world::check_body(&body)?;
+        }
+    }
+    Ok(())
+}
+
+/// Where the large part of a shape is, if it has one.
+fn address(shape: &Shape) -> Option<usize> {
+    match shape {
+        Shape::Convex { points } => Some(Arc::as_ptr(points).cast::<()>().addr()),
+        Shape::Mesh { vertices, .. } => Some(Arc::as_ptr(vertices).cast::<()>().addr()),
+        Shape::Compound { parts } => Some(Arc::as_ptr(parts).cast::<()>().addr()),
+        _ => None,
+    }
+}
 
 /// The map of a scene, unless told to use another layout or number of regions. A scene's own boxes fit its own number only.
 pub fn region_map(

@@ -121,12 +121,11 @@ fn a_pair_out_and_back() -> Transcript {
     stage.place(0, &ball(2, [0.8, 0.0], [2.0, 0.0]));
     let mut transcript = Transcript::of(stage);
     transcript.run(24);
-    assert!(
-        transcript
-            .stage
-            .region_mut(0)
-            .set_velocity(BodyId(2), Vec3::new(-2.0, 0.0, 0.0))
-    );
+    transcript
+        .stage
+        .region_mut(0)
+        .set_velocity(BodyId(2), Vec3::new(-2.0, 0.0, 0.0))
+        .expect("it is here");
     transcript.note("b2 is turned back");
     transcript.run(46);
     assert_eq!(
@@ -142,12 +141,11 @@ fn a_sleeper() -> Transcript {
     let mut transcript = Transcript::of(stage);
     transcript.run(200);
     assert!(transcript.stage.region(0).world().is_asleep(BodyId(1)));
-    assert!(
-        transcript
-            .stage
-            .region_mut(0)
-            .set_velocity(BodyId(1), Vec3::new(-3.0, 0.0, 0.0))
-    );
+    transcript
+        .stage
+        .region_mut(0)
+        .set_velocity(BodyId(1), Vec3::new(-3.0, 0.0, 0.0))
+        .expect("it is here");
     transcript.note("b1 is pushed away from the border");
     transcript.run(30);
     transcript
@@ -203,12 +201,11 @@ fn strangers() -> Transcript {
         (transcript.stage.owner(2), transcript.stage.owner(4)),
         (Some(0), Some(2))
     );
-    assert!(
-        transcript
-            .stage
-            .region_mut(2)
-            .set_velocity(BodyId(4), Vec3::new(-2.0, 0.0, 0.0))
-    );
+    transcript
+        .stage
+        .region_mut(2)
+        .set_velocity(BodyId(4), Vec3::new(-2.0, 0.0, 0.0))
+        .expect("it is here");
     transcript.note("b4 is sent towards b2");
     transcript.run(40);
     assert_eq!(transcript.stage.owner(2), transcript.stage.owner(4));

@@ -2,6 +2,7 @@
 
 mod common;
 
+mod broken;
 mod conversations;
 mod handover;
 mod projection;

@@ -113,11 +113,10 @@ fn an_aura_is_told_while_the_body_moves_and_ends_inwards() {
             "it says where the body is: {seen} {is}"
         );
     }
-    assert!(
-        stage
-            .region_mut(0)
-            .set_velocity(BodyId(1), Vec3::new(-3.0, 0.0, 0.0))
-    );
+    stage
+        .region_mut(0)
+        .set_velocity(BodyId(1), Vec3::new(-3.0, 0.0, 0.0))
+        .expect("it is here");
     let retreat = stage.run(40);
     let ends: Vec<_> = retreat.iter().filter_map(Line::delete).collect();
     assert_eq!(ends.len(), 1, "the end is told once");
@@ -150,11 +149,10 @@ fn a_sleeping_body_is_silent_and_its_aura_stays() {
     let before = aura_at(&stage);
     assert_eq!(stage.run(600), [], "ten seconds without a word");
     assert_eq!(aura_at(&stage), before);
-    assert!(
-        stage
-            .region_mut(0)
-            .apply_impulse(BodyId(1), Vec3::new(0.0, 0.0, 500.0), None)
-    );
+    stage
+        .region_mut(0)
+        .apply_impulse(BodyId(1), Vec3::new(0.0, 0.0, 500.0), None)
+        .expect("it is here");
     assert_eq!(told(&stage.tick()), BTreeSet::from([1]));
 }
 
@@ -186,11 +184,10 @@ fn all_neighbours_of_a_four_way_corner_hear_of_an_aura() {
     let lines = stage.run(20);
     assert_eq!(told(&lines), BTreeSet::from([1, 2, 3]));
     assert!((1..4).all(|region| holds_aura(&stage, region, 1)));
-    assert!(
-        stage
-            .region_mut(0)
-            .set_velocity(BodyId(1), Vec3::new(-3.0, 0.0, 0.0))
-    );
+    stage
+        .region_mut(0)
+        .set_velocity(BodyId(1), Vec3::new(-3.0, 0.0, 0.0))
+        .expect("it is here");
     assert_eq!(told_of_end(&stage.run(20)), BTreeSet::from([1, 2, 3]));
     assert!((1..4).all(|region| !holds_aura(&stage, region, 1)));
 }
@@ -233,11 +230,10 @@ fn the_host_aura_exists_while_a_boundary_is_touched() {
     let mut traversed = false;
     for tick in 0..220 {
         if tick == 110 {
-            assert!(
-                stage
-                    .region_mut(0)
-                    .set_velocity(BodyId(1), Vec3::new(-2.0, 0.0, 0.0))
-            );
+            stage
+                .region_mut(0)
+                .set_velocity(BodyId(1), Vec3::new(-2.0, 0.0, 0.0))
+                .expect("it is here");
         }
         stage.tick();
         let boundary = stage.region(0).boundary();

@@ -14,16 +14,18 @@ fn b2_moves_after_the_snapshot() -> (Stage, Vec<Line>) {
     stage.place(1, &ball(2, [1.5, 0.0], [0.0, 0.0]));
     let mut lines = stage.run(100);
     assert_eq!((stage.owner(1), stage.owner(2)), (Some(0), Some(1)));
-    assert!(
-        stage
-            .region_mut(1)
-            .set_velocity(BodyId(2), Vec3::new(-2.0, 0.0, 0.0))
-    );
+    stage
+        .region_mut(1)
+        .set_velocity(BodyId(2), Vec3::new(-2.0, 0.0, 0.0))
+        .expect("it is here");
     while stage.owner(2) != Some(0) {
         lines.extend(stage.tick());
         assert!(stage.now().0 < 150, "b1's aura calls b2");
     }
-    assert!(stage.region_mut(0).set_velocity(BodyId(2), Vec3::ZERO));
+    stage
+        .region_mut(0)
+        .set_velocity(BodyId(2), Vec3::ZERO)
+        .expect("it is here");
     lines.extend(stage.run(60));
     assert!(stage.region(0).world().is_asleep(BodyId(2)));
     (stage, lines)
@@ -141,7 +143,10 @@ fn an_answer_is_not_forgotten() {
         stage.place(1, &ball(2, [1.5, 0.0], [0.0, 0.0]));
         stage.run(100);
         let towards = Vec3::new(-2.0, 0.0, 0.0);
-        assert!(stage.region_mut(1).set_velocity(BodyId(2), towards));
+        stage
+            .region_mut(1)
+            .set_velocity(BodyId(2), towards)
+            .expect("it is here");
         while stage.owner(2) != Some(0) {
             stage.tick();
         }

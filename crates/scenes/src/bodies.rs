@@ -3,7 +3,7 @@
 use crate::MAX_BODIES;
 use crate::reader::{Allowed, Field, Table};
 use crate::shapes::{Meshes, Place, read_rotation, read_shape, vec3};
-use domain::{Body, BodyForm, BodyId, Material, Motion, Shape, Static, StaticId};
+use domain::{Body, BodyForm, BodyId, LOWEST_DENSITY, Material, Motion, Shape, Static, StaticId};
 use glam::{DVec3, Quat, Vec3};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -219,7 +219,7 @@ pub(crate) fn read_form(table: &Table, shape: Shape) -> BodyForm {
     };
     let mut form = BodyForm::of(shape);
     form.material = read_surface(table);
-    if let Some(density) = number("density", Allowed::at_least(1e-3).up_to(1e6)) {
+    if let Some(density) = number("density", Allowed::at_least(LOWEST_DENSITY).up_to(1e6)) {
         form.material.density = density;
     }
     if let Some(scale) = number("gravity_scale", Allowed::within(1e3)) {

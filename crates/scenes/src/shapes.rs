@@ -114,7 +114,11 @@ pub(crate) fn shape_of(field: &Field, place: Place, meshes: &Meshes) -> Option<S
     }
     table.allow(&[&["type"], keys]);
     let shape = build(kind, &table, meshes)?;
-    match shape.check_for_static() {
+    let sized = match place {
+        Place::Body => shape.check_size_of_body(),
+        _ => Ok(()),
+    };
+    match shape.check_for_static().and(sized) {
         Ok(()) => Some(shape),
         Err(error) => {
             table.note(blamed_key(&error, kind), error.to_string());
@@ -272,6 +276,13 @@ pub(crate) fn read_rotation(table: &Table) -> Option<Quat> {
 fn blamed_key(error: &ShapeError, kind: &str) -> &'static str {
     match error {
         ShapeError::BadSize { what, .. } | ShapeError::BadCount { what, .. } => what,
+        ShapeError::TooSmall { .. } => match kind {
+            "sphere" | "capsule" => "radius",
+            "cuboid" => "size",
+            "convex" => "points",
+            "compound" => "parts",
+            _ => "type",
+        },
         ShapeError::FlatCapsule { .. } => "height",
         ShapeError::FlatHull => "points",
         ShapeError::BadIndex { .. } => "triangles",

@@ -34,7 +34,8 @@ fn run(scene: &Scene, seconds: f64, mut watch: impl FnMut(&World)) -> World {
             let Action::Impulse(impulse) = command.action else {
                 panic!("built-ins only push")
             };
-            assert!(world.apply_impulse(command.body, impulse, None));
+            let pushed = world.apply_impulse(command.body, impulse, None);
+            pushed.expect("a push that makes sense");
             commanded += 1;
         }
         world.step();

@@ -6,7 +6,7 @@
 use crate::checkers::{Checkers, CheckersConfig, Report};
 use crate::facts::{AuraHeld, Fact, Projecting};
 use crate::outcome::Counters;
-use crate::simulation::{fact_of, tell_births};
+use crate::simulation::{complaint, fact_of, tell_births};
 use boundary::HandoverMode;
 use domain::{RegionId, Tick, TickLength};
 use region::staging::Staging;
@@ -44,7 +44,7 @@ pub struct Judgement {
     pub ticks: Tick,
     /// Digests of all regions at that tick.
     pub hashes: Vec<u64>,
-    /// An offer that could not be carried out.
+    /// An offer, a spawn or a step that could not be carried out.
     pub refused: Option<String>,
 }
 
@@ -122,9 +122,8 @@ impl Judge {
 
     fn tell_events(&mut self, region: RegionId, events: &[RegionEvent]) {
         for event in events {
-            if let RegionEvent::Refused { from, why, .. } = event {
-                let what = format!("{region} refused an offer of {from}: {why}");
-                self.refused.get_or_insert(what);
+            if let Some(complaint) = complaint(region, event) {
+                self.refused.get_or_insert(complaint);
             }
             fact_of(region, event, |fact| self.tell(fact));
         }

@@ -8,7 +8,7 @@ mod telling;
 mod upheavals;
 mod wishes;
 
-pub(crate) use telling::{fact_of, tell_births};
+pub(crate) use telling::{complaint, fact_of, tell_births};
 
 use crate::checkers::{Checkers, CheckersConfig};
 use crate::facts::Fact;

@@ -4,15 +4,13 @@ use domain::{Bounds, SimTime};
 use glam::{DVec3, Vec3};
 use groups::room::Room;
 use groups::{
-    Address, Axes, Division, GroupConfig, GroupId, MachineId, ObjectClass, ObjectInfo, ObjectKey,
-    ObjectState, PingConfig,
+    Address, Axes, Division, GroupConfig, GroupId, MachineId, MemberEvent, ObjectClass, ObjectInfo,
+    ObjectKey, ObjectState, PingConfig,
 };
-use simulator::groups::{AvatarAgreement, in_metres};
-use station::{Hit, Protocol, Settings, State};
+use simulator::groups::{AvatarAgreement, Word, in_metres};
+use station::{Command, Event, Hit, Protocol, Settings, State};
 
 const FRAME: SimTime = SimTime(20_000_000);
-/// Leader to coordinator to leader.
-const RELAY_MS: f64 = 30.0 + 35.0;
 
 /// Two nodes too far apart for one group, a client on each machine.
 fn two_groups() -> Room {
@@ -59,6 +57,7 @@ fn two_groups() -> Room {
 }
 
 struct Walker {
+    node: Address,
     client: Address,
     key: ObjectKey,
     home: GroupId,
@@ -71,6 +70,7 @@ fn walker(room: &Room, i: u64, start: DVec3, velocity: DVec3) -> Walker {
     let id = room.clients[&client].id().expect("it has joined");
     let home = room.members[&Address(i)].group().expect("it has a group");
     Walker {
+        node: Address(i),
         client,
         key: ObjectKey::of_client(id, 1).expect("small"),
         home,
@@ -103,8 +103,7 @@ fn a_hit_between_avatars_of_two_groups_is_agreed() {
             ),
         ];
         let groups = walkers.each_ref().map(|walker| walker.home);
-        let mut agreement =
-            AvatarAgreement::new(&groups, &settings, |_, _| SimTime::from_millis(RELAY_MS));
+        let mut agreement = AvatarAgreement::new(&groups, 1, &settings);
         for walker in &walkers {
             assert!(agreement.add(
                 walker.key,
@@ -123,7 +122,8 @@ fn a_hit_between_avatars_of_two_groups_is_agreed() {
                 // Until it is hit, the user walks on; where its avatar is, is what its group and the others are told.
                 let position = walker.start + walker.velocity * now.as_secs();
                 if hits.is_empty() {
-                    agreement.follow(walker.key, State::moving(position, walker.velocity));
+                    let wanted = State::moving(position, walker.velocity);
+                    agreement.command(walker.key, Command::Follow(wanted));
                 }
                 let shown = agreement
                     .view(walker.home, walker.key)
@@ -135,8 +135,29 @@ fn a_hit_between_avatars_of_two_groups_is_agreed() {
                 };
                 room.act(walker.client, 1, state);
             }
-            hits.extend(agreement.frame(now));
+            let (events, words) = agreement.frame(now);
+            hits.extend(events.into_iter().filter_map(|(group, event)| match event {
+                Event::Hit(hit) => Some((group, hit)),
+                _ => None,
+            }));
+            // Leader to coordinator to leader: 30 and 35 ms.
+            for word in words {
+                let leader = walkers.iter().find(|walker| walker.home == word.from);
+                let leader = room.members.get_mut(&leader.expect("one of two").node);
+                assert!(leader.expect("there").tell_group(word.to, word.bytes));
+            }
+            let since = room.happened.len();
             room.run(FRAME.as_secs(), |_, _| {});
+            for (_, at, event) in &room.happened[since..] {
+                if let MemberEvent::Agreement { from, bytes } = event {
+                    let word = Word {
+                        from: *from,
+                        to: room.members[at].group().expect("it has one"),
+                        bytes: bytes.clone(),
+                    };
+                    agreement.hear(now + FRAME, &word);
+                }
+            }
         }
         let [(one, first), (other, second)] = hits[..] else {
             panic!("both groups register one hit: {hits:?}");

@@ -2,14 +2,16 @@
 
 use boundary::Policy;
 use boundary::replicate::{ConflictRule, MemberMode};
+use detection::{Budget, Effort, Level};
 use domain::{Body, BodyForm, BodyId, Material, Motion, Shape};
 use glam::{DVec3, Quat, Vec3};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use scenes::Scene;
 use simulator::network::NetworkConditions;
-use simulator::replicate::{Cuts, ReplicateOptions, ReplicateReport};
+use simulator::replicate::{Cuts, GroupRun, ReplicateOptions, ReplicateReport};
 use simulator::{Outcome, SimOptions, simulate};
+use std::time::Duration;
 
 /// A box full of elastic bodies of several shapes and sizes, without gravity.
 fn gas(bodies: u64, side: f64, seed: u64) -> Scene {
@@ -326,4 +328,23 @@ fn exact_on(names: &[&str]) {
             assert!(report.pairs.could_touch > 0, "{name}");
         }
     }
+}
+
+/// ST-13 with the machine's own clock: no detection fits into a nanosecond, every one into a minute.
+#[test]
+fn st_13_the_budget_hears_the_cpu_clock() {
+    let scene = gas(60, 12.0, 5);
+    let level = |time| {
+        let effort = Effort::Within(Budget::new(time));
+        let replicate = ReplicateOptions {
+            effort,
+            ..ReplicateOptions::default()
+        };
+        let mut run = GroupRun::new(&scene, &options(2, replicate)).expect("a sound scene");
+        run.run_until(30);
+        let levels = run.members().map(|m| m.space().settings().effort.level());
+        levels.collect::<Vec<_>>()
+    };
+    assert_eq!(level(Duration::from_nanos(1)), [Level::LEAST; 2]);
+    assert_eq!(level(Duration::from_secs(60)), [Level::FULL; 2]);
 }

@@ -128,6 +128,23 @@ fn damaged_parcels_behind_the_checksum_never_panic() {
     assert!(valid > 1_000, "the decoder's end is reached: {valid}");
 }
 
+/// What was before a change is told with the change, and a change has been counted.
+#[test]
+fn a_base_needs_a_version() {
+    let with_base = |version| BodyState {
+        version,
+        base: Some(motion(0.25)),
+        ..state(6)
+    };
+    assert_eq!(with_base(0).check(), Err(Absurd::Count(BodyId(6))));
+    assert_eq!(with_base(1).check(), Ok(()));
+    let never_changed = BodyState {
+        version: 0,
+        ..state(6)
+    };
+    assert_eq!(never_changed.check(), Ok(()), "it may be as it was made");
+}
+
 #[test]
 fn a_count_takes_no_memory_it_has_no_bytes_for() {
     let mut bytes = b"AR\x01\0\0\0\0".to_vec();

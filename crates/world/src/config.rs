@@ -62,6 +62,14 @@ pub enum WorldError {
         /// What is wrong.
         what: &'static str,
     },
+    /// A push or a velocity after which the body's numbers would make no sense.
+    #[error("body {id} cannot be pushed like that: {what}")]
+    BadPush {
+        /// Which one.
+        id: BodyId,
+        /// What is wrong.
+        what: &'static str,
+    },
     /// The world already has this body.
     #[error("body {0} is already here")]
     DuplicateBody(BodyId),

@@ -48,7 +48,7 @@ impl World {
         let shapes: Result<Vec<SharedShape>, _> = cluster
             .bodies
             .iter()
-            .map(|body| build_shape(body.id, &body.form.shape))
+            .map(|body| build_shape(body.id, &body.form))
             .collect();
         let shapes = shapes?;
         let poses: Vec<Pose> = cluster

@@ -15,6 +15,7 @@
 //! is handed over again and again stands as if it had never been moved.
 
 mod borders;
+mod broken;
 mod check;
 mod config;
 mod contacts;
@@ -32,7 +33,7 @@ mod views;
 mod warm_start;
 mod world;
 
-pub use check::check_cluster;
+pub use check::{check_body, check_cluster, mend_cluster};
 pub use config::{WorldConfig, WorldError};
 pub use contacts::ContactBegun;
 pub use overlap::{PreparedShape, ShapeCache, penetration};

@@ -8,7 +8,7 @@ use glam::Vec3;
 use rapier3d::math::Pose;
 use rapier3d::parry::transformation::try_convex_hull;
 use rapier3d::prelude::SharedShape;
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Builds the engine's shape. The domain's own checks must have passed.
 pub(crate) fn build(shape: &Shape) -> Result<SharedShape, ShapeError> {
@@ -62,4 +62,17 @@ fn hull(points: &[Vec3]) -> Result<SharedShape, ShapeError> {
         SharedShape::convex_mesh(corners, &faces)
     });
     hull.ok().flatten().ok_or(ShapeError::FlatHull)
+}
+
+/// Can the engine tell what it weighs and how it turns? It asks itself in the first step, where a failed assertion would be the end of the server.
+pub(crate) fn has_weight(shape: &SharedShape, density: f32) -> bool {
+    let weighed = catch_unwind(AssertUnwindSafe(|| shape.mass_properties(density)));
+    weighed.is_ok_and(|mass| {
+        let inertia = mass.inv_principal_inertia;
+        mass.local_com.is_finite()
+            && mass.principal_inertia_local_frame.is_finite()
+            && (0.0..f32::INFINITY).contains(&mass.inv_mass)
+            && inertia.is_finite()
+            && inertia.cmpge(Vec3::ZERO).all()
+    })
 }

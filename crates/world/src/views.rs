@@ -3,6 +3,7 @@
 use crate::contacts::ContactBegun;
 use crate::world::{Entry, World};
 use domain::{BodyForm, BodyId, Bounds, Joint, Motion};
+use rapier3d::prelude::RigidBody;
 
 /// One body as it is now.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,7 +121,10 @@ impl World {
     }
 
     pub(crate) fn motion_of(&self, entry: &Entry) -> Motion {
-        let rigid = &self.physics.bodies[entry.handle];
+        self.motion_in(&self.physics.bodies[entry.handle])
+    }
+
+    pub(crate) fn motion_in(&self, rigid: &RigidBody) -> Motion {
         Motion {
             position: self.frame.world(rigid.translation()),
             rotation: *rigid.rotation(),

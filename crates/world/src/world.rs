@@ -129,11 +129,11 @@ impl World {
 
     /// Adds a new body. Its [`Rest`](domain::Rest) is ignored: what is new is awake.
     pub fn spawn(&mut self, body: &Body) -> Result<(), WorldError> {
-        check::check_body(body)?;
+        check::check_numbers(body)?;
         if self.bodies.contains_key(&body.id) {
             return Err(WorldError::DuplicateBody(body.id));
         }
-        let shape = build_shape(body.id, &body.form.shape)?;
+        let shape = build_shape(body.id, &body.form)?;
         self.put(body, shape, None);
         Ok(())
     }
@@ -261,39 +261,53 @@ impl World {
         self.joints.remove_bodies(ids);
     }
 
-    /// Kicks a body (N·s), at its centre of mass or at a point of the world; it wakes. `false` if there
-    /// is no such body or a number is not finite.
-    pub fn apply_impulse(&mut self, id: BodyId, impulse: Vec3, at: Option<DVec3>) -> bool {
-        let Some(entry) = self.bodies.get_mut(&id) else {
-            return false;
-        };
-        if !impulse.is_finite() || at.is_some_and(|point| !point.is_finite()) {
-            return false;
-        }
-        entry.dozes = false;
+    /// Kicks a body (N·s), at its centre of mass or at a point of the world; it wakes. A push after which
+    /// its numbers would make no sense is refused, and nothing changes: it would spoil all that it touches.
+    pub fn apply_impulse(
+        &mut self,
+        id: BodyId,
+        impulse: Vec3,
+        at: Option<DVec3>,
+    ) -> Result<(), WorldError> {
+        let entry = self.bodies.get_mut(&id);
+        let entry = entry.ok_or(WorldError::UnknownBody(id))?;
+        check::check_push(id, impulse, at)?;
         let rigid = &mut self.physics.bodies[entry.handle];
         if self.fresh.contains(&id) {
             // The engine weighs a body in its first step; before that an impulse would do nothing.
             rigid.recompute_mass_properties_from_colliders(&self.physics.colliders);
         }
+        let before = (rigid.linvel(), rigid.angvel());
         match at {
             Some(point) => {
-                rigid.apply_impulse_at_point(impulse, self.frame.local(point), true);
+                rigid.apply_impulse_at_point(impulse, self.frame.local(point), false);
             }
-            None => rigid.apply_impulse(impulse, true),
+            None => rigid.apply_impulse(impulse, false),
         }
-        true
+        if !(check::is_speed(rigid.linvel()) && check::is_speed(rigid.angvel())) {
+            rigid.set_linvel(before.0, false);
+            rigid.set_angvel(before.1, false);
+            let what = "it would be too fast";
+            return Err(WorldError::BadPush { id, what });
+        }
+        entry.dozes = false;
+        if impulse != Vec3::ZERO {
+            rigid.wake_up(true);
+        }
+        Ok(())
     }
 
-    /// Gives a body's centre of mass this velocity, m/s; it wakes. `false` if there is no such body or a number is not
-    /// finite.
-    pub fn set_velocity(&mut self, id: BodyId, velocity: Vec3) -> bool {
-        let Some(entry) = self.bodies.get_mut(&id).filter(|_| velocity.is_finite()) else {
-            return false;
-        };
+    /// Gives a body's centre of mass this velocity, m/s; it wakes. Refused if that makes no sense.
+    pub fn set_velocity(&mut self, id: BodyId, velocity: Vec3) -> Result<(), WorldError> {
+        let entry = self.bodies.get_mut(&id);
+        let entry = entry.ok_or(WorldError::UnknownBody(id))?;
+        if !check::is_speed(velocity) {
+            let what = "it would be too fast";
+            return Err(WorldError::BadPush { id, what });
+        }
         entry.dozes = false;
         self.physics.bodies[entry.handle].set_linvel(velocity, true);
-        true
+        Ok(())
     }
 
     /// Moves all bodies by one step and collects the contacts that began in it.
@@ -330,6 +344,16 @@ fn collider_of(id: BodyId, form: &BodyForm, shape: SharedShape) -> Collider {
         .build()
 }
 
-pub(crate) fn build_shape(id: BodyId, shape: &Shape) -> Result<SharedShape, WorldError> {
-    shapes::build(shape).map_err(|cause| WorldError::BadShape { id, cause })
+/// The engine's shape of a body, and what it weighs is a number.
+pub(crate) fn build_shape(id: BodyId, form: &BodyForm) -> Result<SharedShape, WorldError> {
+    let built = shapes::build(&form.shape);
+    let shape = built.map_err(|cause| WorldError::BadShape { id, cause })?;
+    let has_weight = match &form.shape {
+        Shape::Sphere { .. } | Shape::Cuboid { .. } | Shape::Capsule { .. } => true,
+        _ => shapes::has_weight(&shape, form.material.density),
+    };
+    let what = "its mass";
+    has_weight
+        .then_some(shape)
+        .ok_or(WorldError::BadBody { id, what })
 }

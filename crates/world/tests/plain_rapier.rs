@@ -166,7 +166,8 @@ fn one_region_gives_the_bits_of_plain_rapier() {
             );
             world.spawn(&ball).expect("the ball is fine");
             plain.spawn(&ball);
-            assert!(world.apply_impulse(BodyId(103), Vec3::new(0.0, 90.0, 20.0), None));
+            let pushed = world.apply_impulse(BodyId(103), Vec3::new(0.0, 90.0, 20.0), None);
+            pushed.expect("it is here");
             let kicked = plain.handle(BodyId(103));
             plain.physics.bodies[kicked].apply_impulse(Vector::new(0.0, 90.0, 20.0), true);
         }

@@ -4,6 +4,9 @@
 #![allow(dead_code)]
 
 #[cfg(feature = "distributed")]
+#[path = "../../../cluster/tests/certificates/mod.rs"]
+pub mod certificates;
+#[cfg(feature = "distributed")]
 #[path = "../../../cluster/tests/etcd_process/mod.rs"]
 pub mod etcd_process;
 mod onlookers;
@@ -110,6 +113,8 @@ pub enum Engines {
     Etcd,
     /// Datagrams over Zenoh.
     Zenoh,
+    /// The same with certificates on both sides of every link.
+    ZenohTls,
 }
 
 /// How a cluster is set up.
@@ -133,10 +138,14 @@ pub struct Cluster {
     pub observer: Observer,
     pub roll: RollCall,
     pub onlookers: Vec<Onlooker>,
-    world: WorldSpec,
+    /// Bodies that clients have spawned.
+    pub spawned: BTreeSet<BodyId>,
+    pub world: WorldSpec,
     scene: Scene,
     regions: u32,
     folder: tempfile::TempDir,
+    /// Whose certificates they have; its files go with it.
+    _papers: Papers,
     scene_name: String,
 }
 
@@ -176,12 +185,20 @@ impl Cluster {
             _ => Control::Served(free_address()),
         };
         let folder = tempfile::tempdir().expect("a folder");
-        let meeting_point = format!("tcp/{}", free_address());
+        let papers = Papers::of(setup.engines);
+        let scheme = papers.scheme();
+        let meeting_point = format!("{scheme}/{}", free_address());
         let zenoh = |listen: &str, connect: &str| match setup.engines {
-            Engines::Zenoh => format!("[zenoh]\nlisten = [{listen:?}]\nconnect = [{connect}]\n"),
+            Engines::Zenoh | Engines::ZenohTls => format!(
+                "[zenoh]\nlisten = [{listen:?}]\nconnect = [{connect}]\n{}",
+                papers.keys()
+            ),
             _ => String::new(),
         };
-        let others = zenoh("tcp/127.0.0.1:0", &format!("{meeting_point:?}"));
+        let others = zenoh(
+            &format!("{scheme}/127.0.0.1:0"),
+            &format!("{meeting_point:?}"),
+        );
         let first = format!(
             "{}[coordinator]\n{}\n",
             zenoh(&meeting_point, ""),
@@ -194,7 +211,7 @@ impl Cluster {
             cluster: "test".to_owned(),
             store: control.store(&key).await,
             key,
-            network: network(setup.engines, meeting_point),
+            network: network(setup.engines, meeting_point, &papers),
             before: None,
         };
         let options = WorldOptions {
@@ -219,10 +236,12 @@ impl Cluster {
             observer,
             roll: RollCall::default(),
             onlookers: Vec::new(),
+            spawned: BTreeSet::new(),
             world,
             scene,
             regions: setup.regions,
             folder,
+            _papers: papers,
             scene_name: setup.scene.to_owned(),
         };
         for _ in 0..setup.servers {
@@ -346,6 +365,7 @@ impl Cluster {
     pub fn expected(&self, tick: u64) -> (BTreeSet<BodyId>, BTreeSet<BodyId>) {
         let secs = |ticks: u64| ticks as f64 * self.world.boundary.step.as_secs();
         let mut must: BTreeSet<BodyId> = self.scene.bodies.iter().map(|body| body.id).collect();
+        must.extend(&self.spawned);
         let mut may = must.clone();
         for spawn in self.scene.spawns(self.world.seed) {
             if spawn.at + LONGEST_BIRTH_SECS <= secs(tick) {
@@ -533,21 +553,78 @@ fn coordinator_flags(
     flags
 }
 
+/// The certificates of a cluster's processes, if they have any.
 #[cfg(feature = "distributed")]
-fn network(engines: Engines, meeting_point: String) -> Network {
-    use cluster::carrier::ZenohSettings;
+struct Papers(Option<(certificates::Authority, PathBuf, PathBuf)>);
+
+#[cfg(feature = "distributed")]
+impl Papers {
+    fn of(engines: Engines) -> Self {
+        Self((engines == Engines::ZenohTls).then(|| {
+            let authority = certificates::Authority::new();
+            let (certificate, key) = authority.issue("everyone");
+            (authority, certificate, key)
+        }))
+    }
+
+    fn scheme(&self) -> &'static str {
+        if self.0.is_some() { "quic" } else { "tcp" }
+    }
+
+    /// As a config file names them.
+    fn keys(&self) -> String {
+        let lines = self.0.as_ref().map(|(authority, certificate, key)| {
+            let ca = authority.certificate();
+            let papers = format!("ca = {ca:?}\ncertificate = {certificate:?}\nkey = {key:?}\n");
+            format!("{papers}lease_ms = 500\n")
+        });
+        lines.unwrap_or_default()
+    }
+}
+
+#[cfg(feature = "distributed")]
+fn network(engines: Engines, meeting_point: String, papers: &Papers) -> Network {
+    use cluster::carrier::{ZenohSettings, ZenohTls};
+    let tls = papers
+        .0
+        .as_ref()
+        .map(|(authority, certificate, key)| ZenohTls {
+            ca: authority.certificate(),
+            certificate: certificate.clone(),
+            key: key.clone(),
+        });
     match engines {
-        Engines::Zenoh => Network::Zenoh(ZenohSettings {
-            listen: vec!["tcp/127.0.0.1:0".to_owned()],
+        Engines::Zenoh | Engines::ZenohTls => Network::Zenoh(ZenohSettings {
+            listen: vec![format!("{}/127.0.0.1:0", papers.scheme())],
             connect: vec![meeting_point],
+            tls,
             ..ZenohSettings::new("test")
         }),
         _ => Network::loopback(),
     }
 }
 
+/// Nobody has any in a program without TLS.
 #[cfg(not(feature = "distributed"))]
-fn network(_: Engines, _: String) -> Network {
+struct Papers;
+
+#[cfg(not(feature = "distributed"))]
+impl Papers {
+    fn of(_: Engines) -> Self {
+        Self
+    }
+
+    fn scheme(&self) -> &'static str {
+        "tcp"
+    }
+
+    fn keys(&self) -> String {
+        String::new()
+    }
+}
+
+#[cfg(not(feature = "distributed"))]
+fn network(_: Engines, _: String, _: &Papers) -> Network {
     Network::loopback()
 }
 

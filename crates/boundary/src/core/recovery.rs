@@ -32,6 +32,13 @@ pub struct BoundarySnapshot {
     arrivals: Vec<Arrival>,
 }
 
+impl BoundarySnapshot {
+    /// This body cannot come back.
+    pub fn forget(&mut self, body: BodyId) {
+        self.tracks.remove(&body);
+    }
+}
+
 /// A snapshot that may still be lost with us.
 #[derive(Clone, Debug)]
 pub(super) struct UnkeptSnapshot {

@@ -21,26 +21,31 @@ impl Member {
         let next = self.next_division.as_ref().map(|(next, _)| *next);
         let current = parcel.allocation == self.allocation || Some(parcel.allocation) == next;
         let tick = parcel.tick.0;
+        let mut taken = false;
         for word in parcel.words {
             // Of another division only transfers count: a body must not be lost because the world was cut anew.
             let heard = current || matches!(word, Word::Transfer(_) | Word::Accept(_));
             if heard {
-                self.handle_word(from, tick, word);
+                taken |= self.handle_word(from, tick, word);
             } else {
                 self.counts.foreign += 1;
             }
         }
-        let heard = &mut self.barrier.heard[from as usize];
-        *heard = (*heard).max(tick);
+        // What was refused has not been said: who waits for this member's results goes on waiting for them.
+        if taken {
+            let heard = &mut self.barrier.heard[from as usize];
+            *heard = (*heard).max(tick);
+        }
     }
 
-    fn handle_word(&mut self, from: u32, tick: u64, word: Word) {
+    /// False if the sender had no right to say it.
+    fn handle_word(&mut self, from: u32, tick: u64, word: Word) -> bool {
         match word {
-            Word::Replicate(states) => self.hear(from, tick, &states, false),
-            Word::Transfer(states) => self.hear(from, tick, &states, true),
+            Word::Replicate(states) => return self.hear(from, tick, &states, false),
+            Word::Transfer(states) => return self.hear(from, tick, &states, true),
             Word::Correct(states) if from == 0 => {
                 self.counts.corrections += states.len() as u64;
-                self.hear(from, tick, &states, false);
+                return self.hear(from, tick, &states, false);
             }
             Word::Accept(accepted) => {
                 for (body, epoch) in accepted {
@@ -68,14 +73,20 @@ impl Member {
                 self.pack();
             }
             // Only the leader decides, and only the leader hears results.
-            _ => self.counts.foreign += 1,
+            _ => {
+                self.counts.foreign += 1;
+                return false;
+            }
         }
+        true
     }
 
-    fn hear(&mut self, from: u32, tick: u64, states: &[BodyState], transfer: bool) {
+    /// False if no state is a member's. Bodies that are not announced here are somebody's all the same (ST-22).
+    fn hear(&mut self, from: u32, tick: u64, states: &[BodyState], transfer: bool) -> bool {
+        let members = self.out.len() as u32;
+        let a_members = |state: &BodyState| state.author.0 < members && state.home.0 < members;
         for state in states {
-            let members = self.out.len() as u32;
-            if state.author.0 >= members || state.home.0 >= members {
+            if !a_members(state) {
                 self.counts.foreign += 1;
             } else if self.catalogue.contains_key(&state.body) {
                 self.arrived.push(Arrived {
@@ -88,6 +99,7 @@ impl Member {
                 self.counts.unknown += 1;
             }
         }
+        states.iter().any(a_members)
     }
 
     fn accepted(&mut self, from: u32, body: BodyId, epoch: u32) {
@@ -154,12 +166,14 @@ impl Member {
                 (version, changed.then_some(motion), base.unwrap_or(motion))
             }
             None => {
-                let Some(with_base) = group.iter().find(|arrived| arrived.state.base.is_some())
-                else {
+                let before = |arrived: &Arrived| {
+                    let version = arrived.state.version.checked_sub(1)?;
+                    Some((version, arrived.state.base?))
+                };
+                let Some((version, base)) = group.iter().find_map(before) else {
                     return false;
                 };
-                let base = with_base.state.base.expect("just looked for");
-                (with_base.state.version - 1, None, base)
+                (version, None, base)
             }
         };
         let me = self.me();

@@ -19,6 +19,7 @@ use glam::Vec3;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 use wire::replicate::{BodyState, Parcel, Word};
 
 /// Do members wait for each other?
@@ -243,8 +244,11 @@ impl Member {
         Ok(())
     }
 
-    /// An admin message: there is, or will be, such a body. Bodies of one form share it.
+    /// An admin message: there is, or will be, such a body. Bodies of one form share it (the thesis's object factory, 3.5); what a body is does not change.
     pub fn learn(&mut self, id: BodyId, form: &BodyForm) -> Result<(), ShapeError> {
+        if self.catalogue.contains_key(&id) {
+            return Ok(());
+        }
         let known = self.forms.iter().rev().find(|(known, _)| known == form);
         let number = match known {
             Some((_, number)) => *number,
@@ -358,12 +362,26 @@ impl Member {
 
     /// One iteration.
     pub fn handle_tick(&mut self, tick: Tick) {
+        self.iterate(tick, Space::detect);
+    }
+
+    /// One iteration with an eye on the time, for a budget (see [`detection::Effort`]): `clock` says how much time this member has used, of its CPU if it
+    /// shares one. What detection takes decides how hard the next one tries.
+    pub fn handle_tick_timed(&mut self, tick: Tick, mut clock: impl FnMut() -> Duration) {
+        self.iterate(tick, |space| {
+            let before = clock();
+            space.detect();
+            space.note_time(clock().saturating_sub(before));
+        });
+    }
+
+    fn iterate(&mut self, tick: Tick, detect: impl FnOnce(&mut Space)) {
         self.take_in();
         self.report();
         self.pack_corrections();
         self.tick = tick.0;
         self.space.integrate();
-        self.space.detect();
+        detect(&mut self.space);
         self.space.respond();
         self.note_changes();
         self.freeze();
@@ -473,11 +491,6 @@ impl Member {
         }
     }
 
-    /// Detection took that long (for a budget; see [`detection::Effort`]).
-    pub fn note_time(&mut self, spent: std::time::Duration) {
-        self.space.note_time(spent);
-    }
-
     /// Its number.
     pub fn id(&self) -> RegionId {
         self.config.id
@@ -566,3 +579,44 @@ pub struct Copied<'a> {
 
 /// A response moves no body farther than this in one step, metres.
 pub(super) const MOST_PUSHED_M: f32 = 0.2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::{Bounds, Shape};
+    use glam::DVec3;
+
+    fn alone() -> Member {
+        let world = Bounds {
+            min: DVec3::splat(-10.0),
+            max: DVec3::splat(10.0),
+        };
+        let spaces = Arc::new(SubSpaces::published(world, 1));
+        let config = MemberConfig::new(RegionId(0), spaces, Settings::default());
+        Member::new(config).expect("valid")
+    }
+
+    fn ball(radius: f32) -> BodyForm {
+        BodyForm::of(Shape::Sphere { radius })
+    }
+
+    /// ST-54: bodies of one form share its geometry; a body that exists is found again, whatever it is now said to be.
+    #[test]
+    fn st_54_one_geometry_per_form_one_copy_per_body() {
+        let mut member = alone();
+        for id in 0..100 {
+            let form = ball(if id % 2 == 0 { 0.5 } else { 0.25 });
+            let body = Body::new(BodyId(id), form, Motion::at(DVec3::ZERO));
+            member.place(&body).expect("valid");
+        }
+        assert_eq!(member.forms.len(), 2, "two forms for a hundred bodies");
+        let slot = member.by_id[&BodyId(0)];
+        let again = Body::new(BodyId(0), ball(3.0), Motion::at(DVec3::ONE));
+        member.place(&again).expect("valid");
+        assert_eq!(member.by_id[&BodyId(0)], slot, "it exists");
+        assert_eq!(member.copies().count(), 100);
+        let form = member.catalogue[&BodyId(0)];
+        assert_eq!(member.space.form(form).geometry.radius(), 0.5);
+        assert_eq!(member.space.motion(slot).position, DVec3::ZERO);
+    }
+}

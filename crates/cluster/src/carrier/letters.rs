@@ -4,7 +4,8 @@
 //! 'A' 'M' │ version │ 0 │ from, 8 │ to, 8 │ bytes … │ digest, 16 (BLAKE3 keyed over all before it)
 //! ```
 //! Sealed, not encrypted. A recorded letter that is played again is a duplicate to its channel and changes nothing; one that is given to another end does not
-//! open there, for its receiver's name is under the seal.
+//! open there, for its receiver's name is under the seal. Heartbeats and the answers to them have no channel: whoever reads them goes by the times in them (a heartbeat that is not newer
+//! than the last one is not heard, and an answer counts for the heartbeat it names).
 
 use super::Datagram;
 use channel::EndpointId;

@@ -43,7 +43,7 @@ pub enum ZenohMode {
     Client,
 }
 
-/// Files for TLS, all PEM. Both sides show their certificate, whoever began.
+/// Files for QUIC's TLS, all PEM. Both sides show their certificate, whoever began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZenohTls {
     /// Who signs the certificates of this cluster. Whoever has one of these is heard, so it should sign nothing else.
@@ -59,7 +59,7 @@ pub struct ZenohTls {
 pub struct ZenohSettings {
     /// The cluster's name: letters, digits, `-` and `_`. Others on the same network are not heard.
     pub cluster: String,
-    /// Where others may connect: `tcp/10.0.0.1:7447`, with TLS `tls/…` or `quic/…`. None: nowhere.
+    /// Where others may connect: `tcp/10.0.0.1:7447`, with certificates `quic/…`. None: nowhere.
     pub listen: Vec<String>,
     /// Peers or routers to connect to, and to again whenever the link is lost. Peers learn of each other's peers.
     pub connect: Vec<String>,
@@ -95,12 +95,20 @@ impl ZenohSettings {
                 self.cluster
             )));
         }
-        let encrypts = |place: &String| place.starts_with("tls/") || place.starts_with("quic/");
+        if !(100..=60_000).contains(&self.lease.as_millis()) {
+            return Err(bad("zenoh.lease_ms must be 100 to 60000".to_owned()));
+        }
+        let encrypts = |place: &String| place.starts_with("quic/");
         let mut places = self.listen.iter().chain(&self.connect);
+        // Zenoh's links over TLS break under load (docs/decisions/0015), and with them the world stands still.
+        if let Some(place) = places.clone().find(|place| place.starts_with("tls/")) {
+            let why = "links over TLS break under load; use quic/…, with the same certificates";
+            return Err(bad(format!("'{place}': {why}")));
+        }
         // A certificate that is configured and not used would be a door that only looks locked.
         match places.find(|place| encrypts(place) != self.tls.is_some()) {
             Some(place) if self.tls.is_some() => {
-                Err(bad(format!("with TLS, '{place}' must be tls/… or quic/…")))
+                Err(bad(format!("with certificates, '{place}' must be quic/…")))
             }
             Some(place) => Err(bad(format!("'{place}' needs certificates"))),
             None => Ok(()),
@@ -130,7 +138,7 @@ impl ZenohSettings {
 
     fn link(&self) -> io::Result<Value> {
         let protocols = match &self.tls {
-            Some(_) => ["tls", "quic"].as_slice(),
+            Some(_) => ["quic"].as_slice(),
             None => &["tcp"],
         };
         let queue = json!({
@@ -412,14 +420,16 @@ mod tests {
             assert!(refused(|it| it.cluster = name.to_owned()).contains("name"));
         }
         let plain = vec!["tcp/127.0.0.1:0".to_owned()];
-        let secret = vec!["tls/127.0.0.1:0".to_owned()];
+        let secret = vec!["quic/127.0.0.1:0".to_owned()];
         assert!(refused(|it| it.connect = secret.clone()).contains("certificates"));
+        let breaks = vec!["tls/127.0.0.1:0".to_owned()];
+        assert!(refused(|it| it.connect = breaks).contains("use quic/"));
         assert!(
             refused(|it| {
                 it.tls = Some(tls());
                 it.listen = plain.clone();
             })
-            .contains("tls/")
+            .contains("must be quic/")
         );
         let gone = ZenohTls {
             ca: "no-such-file".into(),
@@ -433,5 +443,6 @@ mod tests {
             .contains("no-such-file")
         );
         assert!(refused(|it| it.listen = vec!["nonsense".to_owned()]).contains("nonsense"));
+        assert!(refused(|it| it.lease = Duration::from_millis(5)).contains("100 to 60000"));
     }
 }

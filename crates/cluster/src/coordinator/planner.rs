@@ -11,6 +11,7 @@
 //! 2. A region goes only to who is sure to have its newest *kept* snapshot: a standby that has one of this very owner. (Others rely on what is in it, and have
 //!    forgotten what they gave.) Without such a standby it waits for its owner; when that is gone for good, its lease run out, the newest snapshot there is must do, and without any the
 //!    region starts anew.
+//!    The same goes for an owner that lives but does not begin with its region for long: whoever else has a snapshot may try.
 //! 3. Every region has a standby on another server.
 //! 4. Who was too slow for a region gets none for a while, if there is anybody else.
 //! 5. Where consistency groups are on, regions are with the members of one group: who is outside gets none and keeps nobody's snapshots, as long as there is anybody else who could; what it
@@ -64,6 +65,8 @@ const LONGEST_PATIENCE: u64 = 3;
 const LOST_SHARE: u64 = 10;
 /// Whose heartbeats have not been answered for so long is deaf.
 const LONGEST_DEAFNESS: SimTime = SimTime(1_500_000_000);
+/// An owner that lives and has not begun with its region after so long cannot. One that begins with many, one after another, gets as much for each.
+const LONGEST_BEGINNING: SimTime = SimTime(10_000_000_000);
 /// So many heartbeats make a pause count a third of what it did: 10 s.
 const PAUSE_FADES_IN: u64 = 200;
 
@@ -72,6 +75,10 @@ struct Server {
     /// Counts as heard until then.
     good_until: SimTime,
     heard: Option<SimTime>,
+    /// When its newest heartbeat was sent, by its own clock. Another of that time or before is late, doubled, or a recording.
+    sent: Option<SimTime>,
+    /// When it last began with a region.
+    began: SimTime,
     /// The longest time between two heartbeats; what is long ago counts less.
     longest_pause: SimTime,
     leaving: bool,
@@ -94,6 +101,8 @@ pub struct Planner {
     shunned: BTreeMap<NodeId, SimTime>,
     /// Who is near enough.
     sharing: Sharing,
+    /// Regions with which their living owner has not begun: in which term, and since when.
+    unbegun: BTreeMap<RegionId, (Term, SimTime)>,
 }
 
 /// Why a region got another owner.
@@ -105,6 +114,8 @@ pub enum Why {
     Dead,
     /// Its owner does not keep up.
     Slow,
+    /// Its owner lives, but cannot begin with it.
+    Stuck,
     /// Its owner has stopped on purpose.
     Moved,
     /// Its owner and everything it had is gone.
@@ -144,6 +155,7 @@ impl Planner {
             slow_since: BTreeMap::new(),
             shunned: BTreeMap::new(),
             sharing: Sharing::default(),
+            unbegun: BTreeMap::new(),
         }
     }
 
@@ -156,6 +168,8 @@ impl Planner {
             let server = known.remove(&info.node).unwrap_or_else(|| Server {
                 good_until: now + grace,
                 heard: None,
+                sent: None,
+                began: now,
                 longest_pause: SimTime::ZERO,
                 leaving: false,
                 pulses: BTreeMap::new(),
@@ -175,6 +189,7 @@ impl Planner {
             // Another world: what servers said of the one before is worth nothing. A dead one would count as ready.
             self.newest_tick = 0;
             self.slow_since.clear();
+            self.unbegun.clear();
             for server in self.servers.values_mut() {
                 server.pulses.clear();
                 server.keeps.clear();
@@ -188,6 +203,11 @@ impl Planner {
         let Some(server) = self.servers.get_mut(&heartbeat.node) else {
             return false;
         };
+        if server.sent.is_some_and(|newest| heartbeat.sent <= newest) {
+            // Whoever plays back what a dead server has said must not keep it alive.
+            return true;
+        }
+        server.sent = Some(heartbeat.sent);
         if heartbeat.sent.since(heartbeat.answered) > LONGEST_DEAFNESS {
             // It does not hear us, so nor does it hear its neighbours: cut off as if we did not hear it. It may be new, or we may be: then it hears us soon.
             return true;
@@ -201,11 +221,15 @@ impl Planner {
         let patience = patience.min(SimTime(LONGEST_PATIENCE * silence.0));
         server.good_until = server.good_until.max(now + patience);
         if heartbeat.generation == self.assignment.generation {
-            server.pulses = heartbeat
-                .regions
-                .iter()
-                .map(|pulse| (pulse.region, *pulse))
-                .collect();
+            let pulses = heartbeat.regions.iter();
+            let pulses: BTreeMap<_, _> = pulses.map(|pulse| (pulse.region, *pulse)).collect();
+            let before = std::mem::replace(&mut server.pulses, pulses);
+            let is_new = |pulse: &RegionPulse| {
+                before.get(&pulse.region).map(|before| before.term) != Some(pulse.term)
+            };
+            if server.pulses.values().any(is_new) {
+                server.began = now;
+            }
             let keeps = heartbeat.keeps.iter();
             server.keeps = keeps
                 .map(|(region, term, tick)| (*region, (*term, *tick)))
@@ -221,6 +245,9 @@ impl Planner {
         for server in self.servers.values_mut() {
             server.good_until += away;
             server.heard = server.heard.map(|heard| heard + away);
+        }
+        for (_, since) in self.unbegun.values_mut() {
+            *since += away;
         }
     }
 
@@ -321,6 +348,14 @@ impl Planner {
                 };
                 (Why::Moved, standby)
             }
+            Some(owner) if self.is_stuck(now, world, region, seat) => {
+                match self.newest_snapshot(now, region, |node| node != owner) {
+                    Some(heir) => (Why::Stuck, heir),
+                    // It has the only one: to give the region to anybody else would be to throw that away.
+                    None if self.servers[&owner].keeps.contains_key(&region) => return None,
+                    None => (Why::Lost, self.least_loaded(now, next, |_| true)?),
+                }
+            }
             Some(owner) if self.is_alive(now, owner) => {
                 let slow = self.is_slow(now, world, region);
                 // Back to someone who was too slow: to and fro for ever. Then it is the region that is too large.
@@ -338,7 +373,7 @@ impl Planner {
                     (Why::Lost, self.least_loaded(now, next, |_| true)?)
                 }
                 None if self.may_return(now, region, seat, owner) => return None,
-                None => match self.newest_snapshot(now, region) {
+                None => match self.newest_snapshot(now, region, |_| true) {
                     Some(heir) => (Why::Dead, heir),
                     None => (Why::Lost, self.least_loaded(now, next, |_| true)?),
                 },
@@ -356,8 +391,10 @@ impl Planner {
             standby: keeper,
             moving: false,
             handed: why == Why::Moved,
+            lost: why == Why::Lost,
         };
         self.slow_since.remove(&region);
+        self.unbegun.remove(&region);
         Some(Verdict {
             region,
             why,
@@ -375,7 +412,8 @@ impl Planner {
             let kept = self.servers[node].keeps.get(&region);
             kept.is_some_and(|(term, _)| *term == seat.term)
         };
-        let before = || self.newest_snapshot(now, region).filter(of_this_owner);
+        let newest = || self.newest_snapshot(now, region, |_| true);
+        let before = || newest().filter(of_this_owner);
         sure.or_else(|| before().filter(|_| seat.moving))
     }
 
@@ -401,11 +439,33 @@ impl Planner {
     }
 
     /// Whoever has the newest snapshot of all who live. What was called safe may be newer: then some bodies are lost.
-    fn newest_snapshot(&self, now: SimTime, region: RegionId) -> Option<NodeId> {
+    fn newest_snapshot(
+        &self,
+        now: SimTime,
+        region: RegionId,
+        fits: impl Fn(NodeId) -> bool,
+    ) -> Option<NodeId> {
         let kept = |node: &NodeId| self.servers[node].keeps.get(&region).copied();
         let holders = self.servers.keys().copied();
-        let holders = holders.filter(|node| self.is_alive(now, *node) && kept(node).is_some());
-        holders.max_by_key(kept)
+        let holders = holders.filter(|node| self.is_alive(now, *node) && fits(*node));
+        holders.filter(|node| kept(node).is_some()).max_by_key(kept)
+    }
+
+    /// Does its owner live, and yet say nothing of the region for too long? It could not read its snapshot, or its scene, or start a thread. Before the world has
+    /// begun nobody else could do better.
+    fn is_stuck(&mut self, now: SimTime, world: &WorldSpec, region: RegionId, seat: Seat) -> bool {
+        let owner = seat.owner.filter(|owner| self.is_alive(now, *owner));
+        let owner = owner.filter(|_| world.start_unix_ns.is_some());
+        let Some(owner) = owner.filter(|_| self.pulse(region).is_none()) else {
+            self.unbegun.remove(&region);
+            return false;
+        };
+        let since = self.unbegun.entry(region).or_insert((seat.term, now));
+        if since.0 != seat.term {
+            *since = (seat.term, now);
+        }
+        let since = since.1.max(self.servers[&owner].began);
+        now >= since + LONGEST_BEGINNING
     }
 
     fn has_given_away(&self, region: RegionId, seat: Seat) -> bool {

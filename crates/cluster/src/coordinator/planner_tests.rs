@@ -31,6 +31,8 @@ struct Stage {
     answered: BTreeMap<NodeId, SimTime>,
     /// Which snapshots each server has.
     keeps: BTreeMap<NodeId, Vec<(RegionId, Term, Tick)>>,
+    /// Who lives but cannot begin with these regions.
+    unable: BTreeSet<(NodeId, u32)>,
 }
 
 impl Stage {
@@ -53,6 +55,7 @@ impl Stage {
             overdue: [0; 4],
             answered: BTreeMap::new(),
             keeps: BTreeMap::new(),
+            unable: BTreeSet::new(),
         };
         stage.view.world = Some(Arc::new(stage.world.clone()));
         for server in servers {
@@ -81,6 +84,13 @@ impl Stage {
     }
 
     fn beat(&mut self) {
+        for heartbeat in self.heartbeats() {
+            self.planner.handle_heartbeat(self.now, &heartbeat);
+        }
+    }
+
+    fn heartbeats(&self) -> Vec<Heartbeat> {
+        let mut heartbeats = Vec::new();
         let assignment = &self.view.assignment;
         // Whoever should keep a snapshot has one.
         let standby = |node: NodeId| {
@@ -92,7 +102,8 @@ impl Stage {
         for node in &self.beating {
             let its = assignment
                 .regions()
-                .filter(|(_, seat)| seat.owner == Some(*node));
+                .filter(|(_, seat)| seat.owner == Some(*node))
+                .filter(|(region, _)| !self.unable.contains(&(*node, region.0)));
             let pulse = |(region, seat): (RegionId, &crate::schema::Seat)| RegionPulse {
                 region,
                 term: seat.term,
@@ -106,7 +117,7 @@ impl Stage {
                 bodies: 0,
                 kept: seat.standby.map(|standby| (standby, Tick(1))),
             };
-            let heartbeat = Heartbeat {
+            heartbeats.push(Heartbeat {
                 node: *node,
                 sent: self.now,
                 answered: self.answered.get(node).copied().unwrap_or(self.now),
@@ -118,9 +129,9 @@ impl Stage {
                     .cloned()
                     .unwrap_or_else(|| standby(*node)),
                 clock_bound: None,
-            };
-            self.planner.handle_heartbeat(self.now, &heartbeat);
+            });
         }
+        heartbeats
     }
 
     /// Time passes in heartbeats; every plan is committed. Returns all verdicts.
@@ -599,4 +610,129 @@ fn the_carrier_may_notice_a_death_earlier_and_may_be_wrong() {
     stage.beating.remove(&owner);
     stage.planner.handle_death(stage.now, owner);
     assert_eq!(stage.run(50).len(), 1);
+}
+
+/// Whoever has recorded a server's heartbeats and plays them back does not keep it alive, nor does the network that doubles them.
+#[test]
+fn a_recorded_heartbeat_keeps_nobody_alive() {
+    let mut stage = Stage::new(2, &[A, B]);
+    stage.run(3000);
+    let victim = stage.assignment().seats[0].owner.expect("assigned");
+    let other = if victim == A { B } else { A };
+    let mut recorded = Vec::new();
+    for _ in 0..20 {
+        stage.run(50);
+        recorded.extend(stage.heartbeats());
+    }
+    recorded.retain(|heartbeat| heartbeat.node == victim);
+    stage.beating.remove(&victim);
+    let mut verdicts = Vec::new();
+    for heartbeat in &recorded {
+        assert!(stage.planner.handle_heartbeat(stage.now, heartbeat));
+        verdicts.extend(stage.run(50));
+    }
+    assert_eq!(verdicts, [(0, Why::Dead, other)]);
+}
+
+/// It is another process behind the same address, with a clock that begins anew: its name tells.
+#[test]
+fn a_server_that_was_started_again_is_heard() {
+    let mut stage = Stage::new(1, &[A, B]);
+    stage.run(3000);
+    stage.beating.remove(&A);
+    stage.run(600);
+    stage.lease_ends(A);
+    stage.join(C);
+    let mut heartbeat = stage.heartbeats().pop().expect("someone beats");
+    heartbeat.node = C;
+    (heartbeat.sent, heartbeat.answered) = (ms(5), ms(5));
+    stage.beating.remove(&C);
+    stage.run(1900);
+    stage.planner.handle_heartbeat(stage.now, &heartbeat);
+    stage.run(350);
+    let seat = stage.assignment().seats[0];
+    assert_eq!((seat.owner, seat.standby), (Some(B), Some(C)));
+}
+
+/// The heir lives, but cannot begin with what it has (it cannot read it, it has no thread for it): another one who has a snapshot may try.
+#[test]
+fn an_owner_that_does_not_begin_is_replaced_by_who_has_a_snapshot() {
+    let mut stage = Stage::new(1, &[A, B, C]);
+    stage.run(3000);
+    let seat = stage.assignment().seats[0];
+    let (owner, standby) = (seat.owner.expect("assigned"), seat.standby.expect("chosen"));
+    let third = [A, B, C]
+        .into_iter()
+        .find(|node| *node != owner && *node != standby)
+        .expect("there are three");
+    let region = RegionId(0);
+    for (node, tick) in [(standby, 60), (third, 30)] {
+        let kept = vec![(region, seat.term, Tick(tick))];
+        stage.keeps.insert(node, kept);
+    }
+    stage.run(100);
+    stage.beating.remove(&owner);
+    stage.unable.insert((standby, 0));
+    assert_eq!(stage.run(600), [(0, Why::Dead, standby)]);
+    assert!(stage.run(9000).is_empty(), "it may take some time");
+    assert_eq!(stage.run(1500), [(0, Why::Stuck, third)]);
+    let seat = stage.assignment().seats[0];
+    assert!(!seat.lost && !seat.handed);
+    assert!(stage.run(30_000).is_empty(), "that one has begun");
+}
+
+/// Who has the only snapshot keeps its region, even if it cannot begin with it: elsewhere everything in it would be lost for certain. Only if nobody has any does the region
+/// begin anew, and its owner is told that it should.
+#[test]
+fn a_region_begins_anew_only_if_nobody_has_a_snapshot() {
+    for has_it in [true, false] {
+        let mut stage = Stage::new(1, &[A, B]);
+        stage.run(3000);
+        let seat = stage.assignment().seats[0];
+        let (owner, standby) = (seat.owner.expect("assigned"), seat.standby.expect("chosen"));
+        let kept = vec![(RegionId(0), seat.term, Tick(60))];
+        stage.keeps.insert(standby, kept);
+        stage.run(100);
+        stage.beating.remove(&owner);
+        stage.unable.insert((standby, 0));
+        assert_eq!(stage.run(600), [(0, Why::Dead, standby)]);
+        assert!(!stage.assignment().seats[0].lost);
+        if has_it {
+            assert!(stage.run(60_000).is_empty());
+            continue;
+        }
+        // It had said so, and then it had not.
+        stage.keeps.insert(standby, Vec::new());
+        assert_eq!(stage.run(11_000), [(0, Why::Lost, standby)]);
+        assert!(stage.assignment().seats[0].lost);
+    }
+}
+
+/// An heir of many regions begins with one after another; as long as it gets on, it is left alone.
+#[test]
+fn who_begins_with_one_region_after_another_is_given_time() {
+    let mut stage = Stage::new(4, &[A, B]);
+    stage.run(3000);
+    let owners = (0..).zip(stage.owners());
+    let inherited = owners.filter(|(_, owner)| *owner == Some(A));
+    stage.unable = inherited.map(|(region, _)| (B, region)).collect();
+    stage.beating.remove(&A);
+    assert_eq!(stage.run(600).len(), 2);
+    while let Some(next) = stage.unable.pop_first() {
+        stage.unable.insert(next);
+        assert!(stage.run(8000).is_empty());
+        stage.unable.remove(&next);
+    }
+    assert!(stage.run(20_000).is_empty());
+}
+
+/// Before the world has begun, everybody furnishes from the same scene: another one would not be faster.
+#[test]
+fn before_the_start_an_owner_may_take_as_long_as_it_needs() {
+    let mut stage = Stage::new(1, &[A, B]);
+    stage.world.start_unix_ns = None;
+    stage.unable.extend([(A, 0), (B, 0)]);
+    stage.run(3000);
+    assert!(stage.owners()[0].is_some());
+    assert!(stage.run(60_000).is_empty());
 }

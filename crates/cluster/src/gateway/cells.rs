@@ -9,12 +9,16 @@
 //! (`docs/decisions/0010-client-stream.md`). WebSockets lose nothing and keep the order, so that all who watch a cell know the same.
 //!
 //! A body that crosses from one cell to the next is in both for a moment: whoever watches both never loses sight of it.
+//!
+//! For those who cannot take everything a cell has further streams, told with every second or fourth frame; they exist while someone gets them.
 
+use super::cell_stream::CellStream;
 use super::replicas::{News, Replica, Replicas};
-use client_protocol::{BodyEntry, Departure, Section, SectionWriter};
+use super::strain::Interval;
+use client_protocol::{Section, SectionWriter};
 use domain::{BodyId, Rect};
 use glam::DVec3;
-use reckoning::stream::{Exporter, Flight, Source, StreamEncoder, StreamSettings, Turn};
+use reckoning::stream::{Exporter, StreamSettings};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -42,16 +46,11 @@ struct Home {
 
 struct Cell {
     number: u16,
-    encoder: StreamEncoder,
     members: BTreeSet<BodyId>,
-    entered: Vec<BodyEntry>,
-    left: Vec<Departure>,
-    changed: Vec<BodyId>,
-    owners: Vec<BodyId>,
-    contacts: Vec<(glam::Vec3, f32)>,
-    /// This frame's sections.
-    bytes: Vec<u8>,
-    join: Option<Arc<[u8]>>,
+    /// One for each interval; all but the first only while someone gets them.
+    streams: [Option<CellStream>; Interval::ALL.len()],
+    /// Someone would like to get them so.
+    wanted: [bool; Interval::ALL.len()],
 }
 
 impl Cells {
@@ -88,16 +87,24 @@ impl Cells {
     pub fn touched(&self, rect: &Rect) -> Vec<u16> {
         let low = [0, 1].map(|axis| self.column(axis, rect.min[axis]));
         let high = [0, 1].map(|axis| self.column(axis, rect.max[axis]));
-        let middle = [0, 1].map(|axis| f64::midpoint(low[axis].into(), high[axis].into()));
+        let middle = [0, 1].map(|axis| self.middle(axis, rect));
         let mut cells = Vec::new();
         for z in low[1]..=high[1] {
             for x in low[0]..=high[0] {
-                let off = (f64::from(x) - middle[0]).hypot(f64::from(z) - middle[1]);
+                let off = [x, z].map(|number| f64::from(number) + 0.5);
+                let off = (off[0] - middle[0]).hypot(off[1] - middle[1]);
                 cells.push((off, z * self.counts[0] + x));
             }
         }
         cells.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         cells.into_iter().map(|(_, cell)| cell).collect()
+    }
+
+    /// The middle of what a rectangle has of the world, in cells.
+    fn middle(&self, axis: usize, rect: &Rect) -> f64 {
+        let (min, max) = (self.extent.min[axis], self.extent.max[axis]);
+        let inside = |value: f64| (value.clamp(min, max) - min) / (max - min);
+        f64::midpoint(inside(rect.min[axis]), inside(rect.max[axis])) * f64::from(self.counts[axis])
     }
 
     /// The cell in which a body is now; the old one, unless it is well beyond its border.
@@ -126,7 +133,7 @@ impl Cells {
         }
         for body in &news.owners {
             if let Some(home) = self.homes.get(body) {
-                self.cells[usize::from(home.cell)].owners.push(*body);
+                self.cells[usize::from(home.cell)].tell(|stream| stream.change_owner(*body));
             }
         }
         self.settle(frame, replicas);
@@ -134,17 +141,18 @@ impl Cells {
             let Some(home) = self.homes.get(body) else {
                 continue;
             };
-            self.cells[usize::from(home.cell)].changed.push(*body);
+            self.cells[usize::from(home.cell)].tell(|stream| stream.change(*body));
             if let Some((before, _)) = home.before {
-                self.cells[usize::from(before)].changed.push(*body);
+                self.cells[usize::from(before)].tell(|stream| stream.change(*body));
             }
         }
         for (place, speed) in contacts {
             let cell = usize::from(self.cell_at(*place));
-            self.cells[cell].contacts.push((place.as_vec3(), *speed));
+            self.cells[cell].tell(|stream| stream.add_contact(place.as_vec3(), *speed));
         }
         for cell in &mut self.cells {
-            cell.write(frame, exporter, replicas);
+            cell.make_wanted(self.settings, replicas);
+            cell.tell(|stream| stream.write(frame, exporter, replicas));
         }
     }
 
@@ -208,17 +216,29 @@ impl Cells {
         }
     }
 
-    /// What everyone who watches a cell gets in this frame.
-    pub fn sections(&self, cell: u16) -> &[u8] {
-        self.cells
-            .get(usize::from(cell))
-            .map_or(&[], |cell| &cell.bytes)
+    /// What everyone who gets a cell at this interval gets with this frame.
+    pub fn sections(&mut self, cell: u16, interval: Interval) -> &[u8] {
+        let cell = self.cells.get_mut(usize::from(cell));
+        let stream = cell.and_then(|cell| cell.streams[interval as usize].as_mut());
+        stream.map_or(&[], |stream| {
+            stream.is_watched = true;
+            stream.sections()
+        })
     }
 
-    /// What someone gets who watches it from this frame on.
-    pub fn join(&mut self, frame: u64, cell: u16, replicas: &Replicas) -> Option<Arc<[u8]>> {
+    /// What someone gets who gets it so from this frame on. `None`: not now, but soon, with one of the next frames.
+    pub fn join(
+        &mut self,
+        frame: u64,
+        cell: u16,
+        interval: Interval,
+        replicas: &Replicas,
+    ) -> Option<Arc<[u8]>> {
         let cell = self.cells.get_mut(usize::from(cell))?;
-        Some(cell.join(frame, replicas))
+        cell.wanted[interval as usize] = true;
+        let stream = cell.streams[interval as usize].as_mut()?;
+        stream.is_watched = true;
+        stream.join(frame, &cell.members, replicas)
     }
 
     /// What someone gets who no longer watches it.
@@ -231,101 +251,49 @@ impl Cells {
 
 impl Cell {
     fn new(number: u16, settings: StreamSettings) -> Self {
+        let every = CellStream::new(number, Interval::Every, settings);
         Self {
             number,
-            encoder: StreamEncoder::new(settings),
             members: BTreeSet::new(),
-            entered: Vec::new(),
-            left: Vec::new(),
-            changed: Vec::new(),
-            owners: Vec::new(),
-            contacts: Vec::new(),
-            bytes: Vec::new(),
-            join: None,
+            streams: [Some(every), None, None],
+            wanted: [false; Interval::ALL.len()],
         }
+    }
+
+    fn tell(&mut self, what: impl FnMut(&mut CellStream)) {
+        self.streams.iter_mut().flatten().for_each(what);
     }
 
     fn enter(&mut self, id: BodyId, replica: &Replica) {
         self.members.insert(id);
-        self.encoder.enter(id);
-        self.left.retain(|left| left.body != id);
-        self.entered.push(entry(id, replica));
+        self.tell(|stream| stream.enter(id, replica));
     }
 
     fn leave(&mut self, id: BodyId, removed: bool) {
         if self.members.remove(&id) {
-            self.encoder.leave(id);
-            self.left.push(Departure { body: id, removed });
+            self.tell(|stream| stream.leave(id, removed));
         }
     }
 
-    fn write(&mut self, frame: u64, exporter: &Exporter, replicas: &Replicas) {
-        let changed = std::mem::take(&mut self.changed);
-        let source = CellSource { exporter, changed };
-        let packets = self.encoder.update(frame, &[&source]);
-        self.encoder.acknowledge_all(frame);
-        let mut writer = SectionWriter::new(self.number);
-        writer.push(&Section::Entered(std::mem::take(&mut self.entered)));
-        for packet in &packets {
-            writer.push(&Section::Packet(packet));
+    /// Streams that someone would like to get begin, those that nobody gets any more end; the first one is always there.
+    fn make_wanted(&mut self, settings: StreamSettings, replicas: &Replicas) {
+        for interval in &Interval::ALL[1..] {
+            let wanted = std::mem::take(&mut self.wanted[*interval as usize]);
+            let stream = &mut self.streams[*interval as usize];
+            let watched = stream
+                .as_mut()
+                .is_some_and(|stream| std::mem::take(&mut stream.is_watched));
+            if !wanted && !watched {
+                *stream = None;
+            } else if stream.is_none() {
+                let mut new = CellStream::new(self.number, *interval, settings);
+                for id in &self.members {
+                    if let Some(replica) = replicas.get(*id) {
+                        new.enter(*id, replica);
+                    }
+                }
+                *stream = Some(new);
+            }
         }
-        writer.push(&Section::Left(std::mem::take(&mut self.left)));
-        let owners = std::mem::take(&mut self.owners).into_iter();
-        let owners = owners.filter_map(|id| Some((id, replicas.get(id)?.owner)));
-        writer.push(&Section::Owners(owners.collect()));
-        writer.push(&Section::Contacts(std::mem::take(&mut self.contacts)));
-        self.bytes.clear();
-        self.bytes.extend(writer.bytes());
-        self.join = None;
-    }
-
-    fn join(&mut self, frame: u64, replicas: &Replicas) -> Arc<[u8]> {
-        if let Some(join) = &self.join {
-            return Arc::clone(join);
-        }
-        let (number, packets) = self.encoder.join(frame);
-        let mut writer = SectionWriter::new(self.number);
-        writer.push(&Section::Begin { number, frame });
-        let entries = self.members.iter();
-        let entries = entries.filter_map(|id| Some(entry(*id, replicas.get(*id)?)));
-        writer.push(&Section::Entered(entries.collect()));
-        for packet in &packets {
-            writer.push(&Section::Join(packet));
-        }
-        let bytes: Arc<[u8]> = writer.bytes().into();
-        self.join = Some(Arc::clone(&bytes));
-        bytes
-    }
-}
-
-fn entry(body: BodyId, replica: &Replica) -> BodyEntry {
-    BodyEntry {
-        body,
-        form: replica.form,
-        owner: replica.owner,
-    }
-}
-
-/// The exporter's curves, with the news of one cell only: looking through all news for each cell would cost more than encoding.
-struct CellSource<'a> {
-    exporter: &'a Exporter,
-    changed: Vec<BodyId>,
-}
-
-impl Source for CellSource<'_> {
-    fn curves(&self, id: BodyId) -> Option<(&Flight, &Turn)> {
-        self.exporter.body(id)?.curves()
-    }
-
-    fn changed(&self) -> &[BodyId] {
-        &self.changed
-    }
-
-    fn arrived(&self) -> &[BodyId] {
-        &[]
-    }
-
-    fn gone(&self) -> &[BodyId] {
-        &[]
     }
 }

@@ -3,7 +3,7 @@
 use super::settings::ClientLimits;
 use crate::schema::WorldSpec;
 use client_protocol::{Injection, Spawn, StaticPiece};
-use domain::{Material, Rect, Shape};
+use domain::{LOWEST_DENSITY, Material, Rect, Shape};
 use glam::{DVec3, Vec3};
 
 /// Nothing is created farther outside the world than this, metres.
@@ -89,8 +89,9 @@ impl Bounds<'_> {
         Ok(())
     }
 
-    pub fn push(&self, impulse: Vec3) -> Checked {
-        ensure(impulse.length() <= HARDEST_PUSH, "nobody pushes that hard")
+    pub fn push(&self, impulse: Vec3, at: Option<DVec3>) -> Checked {
+        ensure(impulse.length() <= HARDEST_PUSH, "nobody pushes that hard")?;
+        at.map_or(Ok(()), |at| self.place(at))
     }
 
     /// Faster bodies than the world was made for could meet others too late.
@@ -133,15 +134,18 @@ impl Bounds<'_> {
         self.elements(shape)?;
         let radius = self.limits.body_radius_m;
         let fits = shape.bounding_radius() <= radius;
-        ensure(fits, format!("a body may reach {radius} m from its middle"))
+        ensure(fits, format!("a body may reach {radius} m from its middle"))?;
+        shape
+            .check_size_of_body()
+            .map_err(|error| error.to_string())
     }
 }
 
 fn material(material: &Material) -> Checked {
-    let density = material.density > 0.0 && material.density <= DENSEST;
+    let density = f64::from(material.density) >= LOWEST_DENSITY && material.density <= DENSEST;
     ensure(
         density,
-        format!("the density must be above 0 and at most {DENSEST}"),
+        format!("the density must be at least {LOWEST_DENSITY} and at most {DENSEST}"),
     )?;
     ensure(
         (0.0..=10.0).contains(&material.friction),

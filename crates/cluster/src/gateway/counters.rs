@@ -86,9 +86,11 @@ counters! {
     refused_replays, Total, "auramesh_gateway_refused_replays_total", "Commands with a number that was used before refused";
     refused_forbidden, Total, "auramesh_gateway_refused_forbidden_total", "Commands refused because of the client's role";
     refused_commands, Total, "auramesh_gateway_refused_commands_total", "Commands refused because they make no sense or exceed a limit";
+    refused_queries, Total, "auramesh_gateway_refused_queries_total", "Rays and overlaps refused because the client, or all clients together, ask too often";
     silent, Total, "auramesh_gateway_silent_clients_total", "Clients sent away because they said nothing";
     too_slow, Total, "auramesh_gateway_slow_clients_total", "Clients sent away because they did not read";
     skipped, Total, "auramesh_gateway_late_clients_total", "Times a client was so far behind that it had to begin anew";
+    strained, Gauge, "auramesh_gateway_strained_clients", "Clients that cannot take everything and are told less often of what is far from them";
     messages, Total, "auramesh_gateway_messages_received_total", "Messages of clients";
     bytes_from_clients, Total, "auramesh_gateway_bytes_received_total", "Bytes of messages of clients";
     commands, Total, "auramesh_gateway_commands_total", "Commands of clients";

@@ -6,6 +6,7 @@
 //!  control plane ── view ──────►└─────┘◄── requests ────────── clients' readers (bounded)
 //! ```
 
+use super::bucket::Bucket;
 use super::counters::Counters;
 use super::demo::DemoControls;
 use super::guests::{Client, Outbox};
@@ -13,6 +14,7 @@ use super::injections::Running;
 use super::live_world::LiveWorld;
 use super::roles::Guest;
 use super::settings::GatewaySettings;
+use super::viewpoint::Viewpoint;
 use crate::clock::ClusterClock;
 use crate::correspondent::Correspondent;
 use crate::membership::Membership;
@@ -70,6 +72,15 @@ pub enum Request {
     Leave { session: u64 },
 }
 
+/// A body that a client has spawned.
+#[derive(Clone, Copy, Debug)]
+pub struct Spawned {
+    /// Whose it is.
+    pub player: usize,
+    /// How much geometry it has.
+    pub elements: usize,
+}
+
 /// Everything a gateway knows.
 pub struct Hub {
     pub(super) settings: Arc<GatewaySettings>,
@@ -84,7 +95,9 @@ pub struct Hub {
     pub(super) clients: BTreeMap<u64, Client>,
     pub(super) injections: Vec<Running>,
     /// Who has spawned which body.
-    pub(super) spawned: FxHashMap<BodyId, usize>,
+    pub(super) spawned: FxHashMap<BodyId, Spawned>,
+    /// Rays and overlaps that all clients together may still ask.
+    pub(super) queries: Bucket,
     next_question: u64,
     pub(super) node: NodeId,
     pub(super) next_body: u64,
@@ -116,6 +129,9 @@ impl Hub {
     ) -> Self {
         let mut view = membership.view();
         view.mark_changed();
+        let queries = Bucket::new(settings.limits.queries_per_sec_in_all, clock.local());
+        // Another gateway may share those bits of our name that stand in a piece's id: it begins to count elsewhere.
+        let next_piece = (node.0 >> 12) as u32;
         Self {
             settings,
             counters,
@@ -128,10 +144,11 @@ impl Hub {
             clients: BTreeMap::new(),
             injections: Vec::new(),
             spawned: FxHashMap::default(),
+            queries,
             next_question: 0,
             node,
             next_body: 0,
-            next_piece: 0,
+            next_piece,
             told_world: None,
             served: SimTime::ZERO,
             registered: None,
@@ -226,7 +243,7 @@ impl Hub {
         errands.give_up();
         self.reply(errands.take_replies());
         for client in self.clients.values_mut() {
-            client.view.forget_all();
+            client.forget_all();
         }
     }
 
@@ -299,7 +316,7 @@ impl Hub {
         // Those who know nothing yet get it with everything else.
         for client in self.clients.values_mut() {
             if !client.outbox.push(message.clone()) {
-                client.view.forget_all();
+                client.forget_all();
             }
         }
         self.told_world = Some(message);
@@ -449,9 +466,10 @@ impl Hub {
                 let welcome = self.welcome(session, &guest);
                 outbox.push(ToClient::Welcome(welcome).encode().into());
                 outbox.push(self.features.clone());
-                let frames_per_sec =
-                    1.0 / (welcome.tick.as_secs() * f64::from(welcome.frame_ticks));
-                let client = Client::new(guest, outbox, area, rate, frames_per_sec);
+                let frame = welcome.tick.as_secs() * f64::from(welcome.frame_ticks);
+                let view = Viewpoint::at_rate(area, rate, 1.0 / frame);
+                let (now, limits) = (self.clock.local(), &self.settings.limits);
+                let client = Client::new(now, guest, outbox, view, limits);
                 self.clients.insert(session, client);
             }
             Request::Watch { session, area } => {
@@ -531,6 +549,9 @@ impl Hub {
             }
             stays
         });
+        let strained = self.clients.values();
+        let strained = strained.filter(|it| it.view.strain().level() > 0);
+        self.counters.strained.set(strained.count() as u64);
         self.counters.sessions.set(self.clients.len() as u64);
         if self.clients.len() < before {
             self.ask_to_show();

@@ -12,7 +12,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, Sleep};
@@ -96,6 +97,7 @@ impl Door {
             place,
             established: Arc::default(),
             deadline: Box::pin(tokio::time::sleep_until(Instant::now() + hello)),
+            patience: hello,
         })
     }
 }
@@ -116,7 +118,7 @@ impl Listener for Door {
                 Err(error) => {
                     // Out of file descriptors, most likely: others must end first.
                     tracing::warn!(%error, "cannot accept a connection");
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                    tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             }
         }
@@ -173,6 +175,17 @@ pub struct Guarded {
     place: Place,
     established: Arc<AtomicBool>,
     deadline: Pin<Box<Sleep>>,
+    patience: Duration,
+}
+
+impl Guarded {
+    /// Who takes what it asked for, a large page over a slow line, may take longer.
+    fn put_off(&mut self) {
+        if !self.established.load(Relaxed) {
+            let later = Instant::now() + self.patience;
+            self.deadline.as_mut().reset(later);
+        }
+    }
 }
 
 /// Who is at the other end.
@@ -228,7 +241,11 @@ impl AsyncWrite for Guarded {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        either!(&mut self.stream, stream => Pin::new(stream).poll_write(context, bytes))
+        let written = ready!(
+            either!(&mut self.stream, stream => Pin::new(stream).poll_write(context, bytes))
+        );
+        self.put_off();
+        Poll::Ready(written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -244,7 +261,11 @@ impl AsyncWrite for Guarded {
         context: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        either!(&mut self.stream, stream => Pin::new(stream).poll_write_vectored(context, bytes))
+        let written = ready!(
+            either!(&mut self.stream, stream => Pin::new(stream).poll_write_vectored(context, bytes))
+        );
+        self.put_off();
+        Poll::Ready(written)
     }
 
     fn is_write_vectored(&self) -> bool {

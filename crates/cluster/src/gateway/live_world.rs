@@ -13,12 +13,13 @@ use super::replicas::{News, Replica, Replicas};
 use super::sights::{FRAMES_PER_ROUND, Heard, Known, Sights};
 use super::viewpoint::FanOut;
 use crate::coordinator::COUNTDOWN;
+use crate::geometry;
 use crate::messages::Feed;
 use crate::names::{Generation, NodeId, Term};
 use crate::schema::{ClusterView, WorldSpec};
 use axum::body::Bytes;
-use client_protocol::{Piece, RegionMark, ToClient, WorldMessage};
-use domain::{BodyId, Motion, RegionId, SimTime, Static, Tick, TickLength};
+use client_protocol::{FormEntry, Piece, RegionMark, ToClient, WorldMessage};
+use domain::{BodyId, Motion, RegionId, SimTime, Static, StaticId, Tick, TickLength};
 use glam::{DVec3, Quat};
 use reckoning::stream::{Exporter, Sample, StreamSettings};
 use scenes::{Scene, SceneErrors};
@@ -35,6 +36,8 @@ const LONGEST_SILENCE: SimTime = SimTime(500_000_000);
 const GIVEN_UP: SimTime = SimTime(1_000_000_000);
 /// Each time it is asked in vain we wait twice as long, so many times: to tell everything is a lot of work, and it may be slow because of that.
 const MOST_DOUBLINGS: u32 = 4;
+/// Scenery and forms of more bytes than this are told in several messages: a sixteenth of what clients take in one, so that a slow one has it within its patience.
+const MOST_MESSAGE_BYTES: usize = client_protocol::MAX_GATEWAY_MESSAGE / 16;
 /// Over a WebSocket packets may be as long as they like.
 const PACKET_BYTES: usize = 60_000;
 
@@ -269,13 +272,18 @@ impl LiveWorld {
         let mut novelties: Vec<Bytes> = Vec::new();
         if let Some(world) = world {
             everything.push(world.clone());
-            everything.push(self.scenery().encode().into());
-            everything.push(self.forms().encode().into());
+            let forms = self.replicas.forms().all();
+            let pieces = self.statics.iter().map(piece).collect();
+            let messages = scenery_messages(pieces).chain(form_messages(forms));
+            everything.extend(messages.map(|message| Bytes::from(message.encode())));
         }
         if is_new {
             let fresh = self.replicas.forms_mut().take_fresh();
-            let fresh = (!fresh.is_empty()).then_some(ToClient::Forms(fresh));
-            let news = [fresh, self.take_put_up()].into_iter().flatten();
+            let put_up = std::mem::take(&mut self.put_up);
+            let fresh = (!fresh.is_empty()).then(|| form_messages(fresh));
+            let put_up = (!put_up.is_empty()).then(|| scenery_messages(put_up));
+            let forms = fresh.into_iter().flatten();
+            let news = forms.chain(put_up.into_iter().flatten());
             novelties.extend(news.map(|message| Bytes::from(message.encode())));
         }
         let wanted = !self.sights.wanted().is_empty();
@@ -339,26 +347,33 @@ impl LiveWorld {
         })
     }
 
-    /// Its scenery.
-    pub fn scenery(&self) -> ToClient {
-        ToClient::Statics(self.statics.iter().map(piece).collect())
-    }
-
-    /// Scenery that was put up since the last call.
-    pub fn take_put_up(&mut self) -> Option<ToClient> {
-        let new = std::mem::take(&mut self.put_up);
-        (!new.is_empty()).then_some(ToClient::Statics(new))
-    }
-
     /// How many pieces of scenery there are.
     pub fn pieces(&self) -> usize {
         self.statics.len()
     }
 
-    /// All shapes that its bodies have.
-    pub fn forms(&self) -> ToClient {
-        ToClient::Forms(self.replicas.forms().all())
+    /// How much geometry they have.
+    pub fn scenery_elements(&self) -> usize {
+        let shapes = self.statics.iter().map(|scenery| &scenery.shape);
+        shapes.map(geometry::elements).sum()
     }
+
+    /// Is there one with this id?
+    pub fn has_piece(&self, id: StaticId) -> bool {
+        self.statics.iter().any(|scenery| scenery.id == id)
+    }
+}
+
+/// Scenery in messages that are each well below what clients take.
+fn scenery_messages(pieces: Vec<Piece>) -> impl Iterator<Item = ToClient> {
+    let parts = geometry::cut(pieces, MOST_MESSAGE_BYTES, |piece| &piece.shape);
+    parts.into_iter().map(ToClient::Statics)
+}
+
+/// The same of forms.
+fn form_messages(forms: Vec<FormEntry>) -> impl Iterator<Item = ToClient> {
+    let parts = geometry::cut(forms, MOST_MESSAGE_BYTES, |form| &form.shape);
+    parts.into_iter().map(ToClient::Forms)
 }
 
 /// The unit of the stream's time is a frame: that is how often we hear of bodies.

@@ -7,6 +7,8 @@
 //! ```
 //! Several gateways may run side by side; none knows of the others, and none is needed for the physics.
 
+mod bucket;
+mod cell_stream;
 mod cells;
 mod checks;
 mod counters;
@@ -21,6 +23,8 @@ mod link;
 mod listener;
 mod live_world;
 mod orders;
+#[cfg(test)]
+mod priority_tests;
 mod recorder;
 mod replay;
 mod replicas;
@@ -28,6 +32,7 @@ mod roles;
 mod session;
 mod settings;
 mod sights;
+mod strain;
 #[cfg(feature = "tls")]
 mod tls;
 mod viewpoint;

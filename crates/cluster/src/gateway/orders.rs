@@ -3,11 +3,13 @@
 use super::checks::Bounds;
 use super::demo::{DemoControls, check_network};
 use super::errands::Asker;
-use super::hub::Hub;
+use super::hub::{Hub, Spawned};
 use super::injections::Running;
 use super::roles::{ClientRole, Guest};
 use super::world_change::{self, WorldChange};
+use crate::geometry::elements;
 use crate::messages::Question;
+use crate::names::NodeId;
 use client_protocol::{Answer, Command, Injection, Spawn, StaticPiece};
 use domain::{Body, BodyForm, BodyId, Motion, RegionId, SimTime, Static, StaticId};
 use glam::{DVec3, Vec3};
@@ -21,12 +23,29 @@ const PUT_UP_BIT: u32 = 1 << 31;
 const PIECE_NAME_BITS: u32 = 0x7ff;
 /// Scenery is never forgotten as long as the world lasts.
 const MOST_PIECES: usize = 20_000;
+/// Nor is its geometry: so many points and triangles of all pieces, at most 48 MiB on their way to a client.
+const MOST_SCENERY_ELEMENTS: usize = 1 << 20;
+/// Points and triangles of a shape about which is asked: a region compares them with everything near.
+const MOST_PROBE_ELEMENTS: usize = 256;
 /// Bodies move while the question is on its way: so much nearer or farther, metres.
 const MARGIN_M: f64 = 2.0;
 /// The longest ray, metres.
 const LONGEST_RAY: f32 = 10_000.0;
 /// Injections of one client at a time.
 const MOST_INJECTIONS: usize = 8;
+
+/// The next id of a piece of scenery that nothing has. (There are fewer pieces than numbers.)
+fn piece_id(node: NodeId, next: &mut u32, is_taken: impl Fn(StaticId) -> bool) -> StaticId {
+    let name = (node.0 as u32 >> 1 & PIECE_NAME_BITS) << 20;
+    loop {
+        *next = next.wrapping_add(1);
+        let id = StaticId(PUT_UP_BIT | name | *next & 0xf_ffff);
+        // Another gateway's, whose name looks like ours in so few bits.
+        if !is_taken(id) {
+            return id;
+        }
+    }
+}
 
 impl Hub {
     /// A client wants something.
@@ -78,7 +97,8 @@ impl Hub {
             | Command::Remove { body } => *body,
             _ => return Ok(()),
         };
-        let theirs = self.spawned.get(&body) == Some(&guest.player);
+        let spawned = self.spawned.get(&body);
+        let theirs = spawned.is_some_and(|it| it.player == guest.player);
         if guest.role == ClientRole::Admin || self.settings.open_play || theirs {
             return Ok(());
         }
@@ -104,7 +124,7 @@ impl Hub {
         let question = match command {
             Command::Spawn(spawn) => {
                 check(bounds.spawn(&spawn))?;
-                self.check_share(guest)?;
+                self.check_share(guest, elements(&spawn.shape))?;
                 self.spawn(now, Some(asker), guest.player, &spawn);
                 return Ok(None);
             }
@@ -145,6 +165,7 @@ impl Hub {
                 check(bounds.place(origin))?;
                 let sound = direction.length() > 1e-6 && reach > 0.0 && reach <= LONGEST_RAY;
                 check(sound.then_some(()).ok_or("that is no ray".to_owned()))?;
+                self.check_queries(now, asker)?;
                 self.cast(now, asker, origin, direction, reach);
                 return Ok(None);
             }
@@ -155,6 +176,10 @@ impl Hub {
             } => {
                 check(bounds.place(position))?;
                 check(bounds.probe(&shape))?;
+                let fits = elements(&shape) <= MOST_PROBE_ELEMENTS;
+                let why = format!("it may have {MOST_PROBE_ELEMENTS} points and triangles");
+                check(fits.then_some(()).ok_or(why))?;
+                self.check_queries(now, asker)?;
                 let radius = f64::from(shape.bounding_radius()) + MARGIN_M;
                 let touches = |at: DVec3, size: f64| at.distance(position) <= radius + size;
                 let regions = self.regions_near(position, touches);
@@ -169,7 +194,7 @@ impl Hub {
                 return Ok(None);
             }
             Command::Impulse { body, impulse, at } => {
-                check(bounds.push(impulse))?;
+                check(bounds.push(impulse, at))?;
                 (body, Question::Impulse { body, impulse, at })
             }
             Command::Velocity { body, velocity } => {
@@ -187,13 +212,38 @@ impl Hub {
     }
 
     /// Players share the world.
-    fn check_share(&self, guest: &Guest) -> Result<(), Answer> {
-        let most = self.settings.limits.bodies_per_player;
-        let theirs = self.spawned.values().filter(|who| **who == guest.player);
-        if guest.role == ClientRole::Admin || theirs.count() < most {
+    fn check_share(&self, guest: &Guest, elements: usize) -> Result<(), Answer> {
+        if guest.role == ClientRole::Admin {
             return Ok(());
         }
-        let why = format!("you have {most} bodies in the world: remove some");
+        let limits = &self.settings.limits;
+        let (most, most_elements) = (limits.bodies_per_player, limits.elements_per_player);
+        let theirs = self.spawned.values().filter(|it| it.player == guest.player);
+        let (bodies, used) = theirs.fold((0, 0), |(bodies, used), it| {
+            (bodies + 1, used + it.elements)
+        });
+        let why = match (bodies < most, used + elements <= most_elements) {
+            (true, true) => return Ok(()),
+            (false, _) => format!("you have {most} bodies in the world: remove some"),
+            (true, false) => format!(
+                "your bodies may have {most_elements} points and triangles together: remove some"
+            ),
+        };
+        Err(Answer::Refused(why))
+    }
+
+    /// Regions answer between ticks: nobody may ask so often that others cannot, nor all together so often that ticks are late.
+    fn check_queries(&mut self, now: SimTime, asker: Asker) -> Result<(), Answer> {
+        let client = self.clients.get_mut(&asker.session);
+        let limits = &self.settings.limits;
+        let why = if !client.is_some_and(|client| client.queries.take(now, 1.0)) {
+            format!("you may ask {} times a second", limits.queries_per_sec)
+        } else if !self.queries.take(now, 1.0) {
+            "too many ask at once: ask again".to_owned()
+        } else {
+            return Ok(());
+        };
+        self.counters.refused_queries.add_one();
         Err(Answer::Refused(why))
     }
 
@@ -217,7 +267,8 @@ impl Hub {
             return;
         };
         let region = world.spec.map.region_at(spawn.position.x, spawn.position.z);
-        self.spawned.insert(id, player);
+        let elements = elements(&spawn.shape);
+        self.spawned.insert(id, Spawned { player, elements });
         let body = Body::new(id, form, motion);
         world.errands.spawn(now, asker, region, body);
     }
@@ -236,10 +287,13 @@ impl Hub {
             let why = format!("there are {MOST_PIECES} pieces of scenery already");
             return Err(Answer::Refused(why));
         }
-        self.next_piece += 1;
-        let name = (self.node.0 as u32 >> 1 & PIECE_NAME_BITS) << 20;
+        if world.scenery_elements() + elements(&piece.shape) > MOST_SCENERY_ELEMENTS {
+            let why = format!("scenery may have {MOST_SCENERY_ELEMENTS} points and triangles");
+            return Err(Answer::Refused(why));
+        }
+        let id = piece_id(self.node, &mut self.next_piece, |id| world.has_piece(id));
         let scenery = Static {
-            id: StaticId(PUT_UP_BIT | name | self.next_piece & 0xf_ffff),
+            id,
             shape: piece.shape,
             position: piece.position,
             rotation: piece.rotation,
@@ -352,5 +406,26 @@ impl Hub {
             outbox.answer(asker.command, answer);
         });
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Two gateways whose names look alike in the few bits of a piece's id never give the same one twice, if they know of each other's pieces.
+    #[test]
+    fn pieces_of_gateways_with_like_names_have_ids_of_their_own() {
+        let (one, other) = (NodeId(0x1234_5678_0000_0246), NodeId(0x4321_8765_0000_0246));
+        let mut taken = BTreeSet::new();
+        let (mut next, mut others) = (u32::MAX - 50, 0xf_ffff - 50);
+        for _ in 0..100 {
+            for (node, next) in [(one, &mut next), (other, &mut others)] {
+                let id = piece_id(node, next, |id| taken.contains(&id));
+                assert!(taken.insert(id), "{id:?} twice");
+                assert_eq!(id.0 >> 31, 1);
+            }
+        }
     }
 }

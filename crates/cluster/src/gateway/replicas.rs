@@ -364,4 +364,62 @@ mod tests {
         replicas.handle_time(NOW + LONGEST_JOURNEY + SimTime(1));
         assert_eq!(replicas.take_news(), News::default());
     }
+
+    /// A region full of meshes is told in messages that each fit a channel, and in the end nothing is missing or homeless.
+    #[test]
+    fn a_whole_feed_in_pieces_tells_the_same_as_in_one() {
+        let points: Vec<glam::Vec3> = vec![glam::Vec3::ONE; 2048];
+        let triangles: Vec<[u32; 3]> = vec![[2047; 3]; 2048];
+        let mesh = Shape::Mesh {
+            vertices: points.into(),
+            triangles: triangles.into(),
+        };
+        let entered = (1..=500).map(|id| Entered {
+            body: Body::new(
+                BodyId(id),
+                BodyForm::of(mesh.clone()),
+                Motion::at(DVec3::ZERO),
+            ),
+            epoch: Epoch(1),
+        });
+        let whole = Feed {
+            whole: true,
+            tick: Tick(8),
+            entered: entered.collect(),
+            ..Feed::default()
+        };
+        let in_one = crate::messages::encode(&whole).len();
+        assert!(in_one > channel::MAX_PAYLOAD_BYTES, "{in_one}");
+        let mut replicas = Replicas::default();
+        replicas.handle_feed(NOW, A, &enters(1, 0.0));
+        let gone = BodyId(9_999);
+        let mut old = entered_as(gone);
+        old.epoch = Epoch(1);
+        let before = Feed {
+            entered: vec![old],
+            ..Feed::default()
+        };
+        replicas.handle_feed(NOW, A, &before);
+        let parts = whole.cut();
+        assert!(parts.len() > 1);
+        for part in parts {
+            assert_eq!(part.tick, Tick(8));
+            assert!(crate::messages::encode(&part).len() <= channel::MAX_PAYLOAD_BYTES);
+            replicas.handle_feed(NOW, A, &part);
+        }
+        let homeless = replicas.iter().filter(|(_, it)| it.is_homeless());
+        let homeless: Vec<BodyId> = homeless.map(|(id, _)| id).collect();
+        assert_eq!(homeless, [gone]);
+        assert_eq!(replicas.iter().len(), 501);
+        replicas.handle_time(SimTime(LONGEST_JOURNEY.0 + 1));
+        assert_eq!(replicas.iter().len(), 500);
+    }
+
+    fn entered_as(id: BodyId) -> Entered {
+        let form = BodyForm::of(Shape::Sphere { radius: 1.0 });
+        Entered {
+            body: Body::new(id, form, Motion::at(DVec3::ZERO)),
+            epoch: Epoch(1),
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! One client's connection: a reader that trusts nothing, and a writer with a bounded queue.
 
+use super::bucket::Bucket;
 use super::counters::Counters;
 use super::guests::{Out, Outbox};
 use super::hub::Request;
@@ -56,8 +57,8 @@ pub async fn serve(lobby: Arc<Lobby>, peer: Peer, mut sender: Outgoing, mut rece
         lobby: &lobby,
         session,
         outbox: outbox.clone(),
-        messages: Bucket::new(limits.messages_per_sec, &lobby.clock),
-        bytes: Bucket::new(limits.bytes_per_sec, &lobby.clock),
+        messages: Bucket::new(limits.messages_per_sec, lobby.clock.local()),
+        bytes: Bucket::new(limits.bytes_per_sec, lobby.clock.local()),
         last_command: 0,
     };
     let mut written = false;
@@ -69,6 +70,10 @@ pub async fn serve(lobby: Arc<Lobby>, peer: Peer, mut sender: Outgoing, mut rece
             }
         }
         _ = &mut writer => written = true,
+        () = outbox.must_end() => {
+            writer.abort();
+            written = true;
+        }
     }
     let _ = lobby.requests.send(Request::Leave { session }).await;
     drop((reader, outbox));
@@ -238,30 +243,6 @@ fn message_len(message: &Message) -> usize {
         Message::Binary(bytes) | Message::Ping(bytes) | Message::Pong(bytes) => bytes.len(),
         Message::Text(text) => text.len(),
         Message::Close(_) => 0,
-    }
-}
-
-/// So much per second in the long run, twice as much at once.
-struct Bucket {
-    per_sec: f64,
-    level: f64,
-    filled: SimTime,
-}
-
-impl Bucket {
-    fn new(per_sec: f64, clock: &ClusterClock) -> Self {
-        Self {
-            per_sec,
-            level: 2.0 * per_sec,
-            filled: clock.local(),
-        }
-    }
-
-    fn take(&mut self, now: SimTime, amount: f64) -> bool {
-        let gained = now.since(self.filled).as_secs() * self.per_sec;
-        self.filled = now;
-        self.level = (self.level + gained).min(2.0 * self.per_sec) - amount;
-        self.level >= 0.0
     }
 }
 

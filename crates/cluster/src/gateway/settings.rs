@@ -79,6 +79,14 @@ pub struct ClientLimits {
     pub silence: Duration,
     /// Bodies that one player may have in the world (default 500).
     pub bodies_per_player: usize,
+    /// Points and triangles of all bodies that one player may have in the world (default 65,536: at most 3 MiB on their way to anyone).
+    pub elements_per_player: usize,
+    /// Rays and overlaps of a client per second (default 30), in the long run; twice as many at once.
+    pub queries_per_sec: f64,
+    /// Of all clients of the gateway together (default 200); regions answer them in the time they have left between ticks.
+    pub queries_per_sec_in_all: f64,
+    /// Bytes of updates to a client per second (default 4 MiB), in the long run. One for whom there is more gets what is far from the middle of its area less often.
+    pub update_bytes_per_sec: f64,
     /// The largest radius of a body that is spawned (default 5 m): larger ones would reach over whole regions.
     pub body_radius_m: f32,
     /// Points or triangles of a body or piece of scenery that is spawned (default 2048).
@@ -102,6 +110,10 @@ impl Default for ClientLimits {
             hello: Duration::from_secs(5),
             silence: Duration::from_secs(60),
             bodies_per_player: 500,
+            elements_per_player: 65_536,
+            queries_per_sec: 30.0,
+            queries_per_sec_in_all: 200.0,
+            update_bytes_per_sec: 4.0 * 1024.0 * 1024.0,
             body_radius_m: 5.0,
             shape_elements: 2048,
             injected_per_sec: 200.0,

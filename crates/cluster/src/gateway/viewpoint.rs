@@ -8,11 +8,12 @@
 use super::cells::Cells;
 use super::replicas::Replicas;
 use super::sights::{self, Sights};
+use super::strain::{Interval, Strain};
 use axum::body::Bytes;
 use client_protocol::{Area, Inspect, Layers, begin_inspection, begin_update};
-use domain::{Rect, Tick};
+use domain::{Rect, SimTime, Tick};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// An update without news is sent every so many frames: the client sees that time goes on.
 const QUIET_FRAMES: u64 = 10;
@@ -39,7 +40,7 @@ pub struct FanOut<'a> {
     pub novelties: Vec<Bytes>,
     /// To someone who has just come, cells are told until so many bytes are full; the others follow in the next frames.
     pub join_bytes: usize,
-    pub(super) shared: FxHashMap<Vec<u16>, Bytes>,
+    pub(super) shared: FxHashMap<Vec<(u16, Interval)>, Bytes>,
     pub(super) inspections: FxHashMap<Layers, Option<Bytes>>,
 }
 
@@ -48,7 +49,10 @@ pub struct Viewpoint {
     area: Area,
     /// A message every so many frames.
     every: u64,
-    has: BTreeSet<u16>,
+    /// The cells it gets, and how often.
+    has: BTreeMap<u16, Interval>,
+    /// How much less than it wants.
+    strain: Strain,
     /// What it gets with the next message.
     held: Vec<u8>,
     held_frames: u64,
@@ -65,13 +69,23 @@ impl Viewpoint {
         Self {
             area,
             every: every.max(1),
-            has: BTreeSet::new(),
+            has: BTreeMap::new(),
+            strain: Strain::default(),
             held: Vec::new(),
             held_frames: 0,
             blank: true,
             inspect: Inspect::default(),
             knows_bodies: false,
         }
+    }
+
+    /// The same with so many messages per second, of so many frames; 0: with every frame.
+    pub fn at_rate(area: Area, rate: u8, frames_per_sec: f64) -> Self {
+        let every = match rate {
+            0 => 1,
+            rate => (frames_per_sec / f64::from(rate)).round().max(1.0) as u64,
+        };
+        Self::new(area, every)
     }
 
     /// Must it be told everything?
@@ -82,6 +96,21 @@ impl Viewpoint {
     /// It wants to see something else.
     pub fn watch(&mut self, area: Area) {
         self.area = area;
+    }
+
+    /// Is there more for it than it takes? What is far from the middle of its area then comes less often.
+    pub fn observe_strain(&mut self, now: SimTime, is_pressed: bool) {
+        self.strain.observe(now, is_pressed);
+    }
+
+    /// How much less than it wants it gets.
+    pub fn strain(&self) -> &Strain {
+        &self.strain
+    }
+
+    /// Does it get any cell yet?
+    pub fn has_cells(&self) -> bool {
+        !self.has.is_empty()
     }
 
     /// It wants to look closely.
@@ -120,8 +149,8 @@ impl Viewpoint {
     /// What has happened, if it is to be told now.
     pub fn next_message(&mut self, fan_out: &mut FanOut) -> Option<Bytes> {
         let wanted = self.wanted(fan_out.cells);
-        let is_settled =
-            wanted.len() == self.has.len() && wanted.iter().all(|cell| self.has.contains(cell));
+        let gets = |(cell, interval): &(u16, Interval)| self.has.get(cell) == Some(interval);
+        let is_settled = wanted.len() == self.has.len() && wanted.iter().all(gets);
         if is_settled && self.every == 1 {
             return self.shared_message(fan_out);
         }
@@ -174,12 +203,12 @@ impl Viewpoint {
         if !fan_out.is_new {
             return None;
         }
-        let key: Vec<u16> = self.has.iter().copied().collect();
-        let (cells, frame) = (&*fan_out.cells, fan_out.frame);
+        let key: Vec<_> = self.has.iter().map(|(cell, it)| (*cell, *it)).collect();
+        let (cells, frame) = (&mut *fan_out.cells, fan_out.frame);
         let message = fan_out.shared.entry(key).or_insert_with_key(|key| {
             let mut message = begin_update(frame);
             key.iter()
-                .for_each(|cell| message.extend(cells.sections(*cell)));
+                .for_each(|(cell, interval)| message.extend(cells.sections(*cell, *interval)));
             message.into()
         });
         let empty = message.len() == begin_update(frame).len();
@@ -187,39 +216,62 @@ impl Viewpoint {
         (!quiet).then(|| message.clone())
     }
 
-    fn gather(&mut self, wanted: &[u16], fan_out: &mut FanOut) {
-        let unwanted = self.has.iter().copied();
-        let unwanted: Vec<u16> = unwanted.filter(|cell| !wanted.contains(cell)).collect();
+    fn gather(&mut self, wanted: &[(u16, Interval)], fan_out: &mut FanOut) {
+        let mut changes = Vec::new();
+        for (cell, interval) in wanted {
+            match self.has.get(cell).copied() {
+                Some(now) if now == *interval => self.hold(fan_out, *cell, now),
+                now => changes.push((*cell, *interval, now)),
+            }
+        }
+        // The nearest first. New ones before old ones end: a body that is in an old and in a new cell stays in sight.
+        let mut joined = 0;
+        for (cell, interval, now) in changes {
+            let join = match joined > fan_out.join_bytes {
+                true => None,
+                false => fan_out
+                    .cells
+                    .join(fan_out.frame, cell, interval, fan_out.replicas),
+            };
+            match (join, now) {
+                (Some(bytes), _) => {
+                    joined += bytes.len();
+                    self.held.extend(&bytes[..]);
+                    self.has.insert(cell, interval);
+                }
+                // Until then as before.
+                (None, Some(now)) => self.hold(fan_out, cell, now),
+                (None, None) => {}
+            }
+        }
+        let is_wanted = |cell: &u16| wanted.iter().any(|(other, _)| other == cell);
+        let held = &mut self.held;
+        self.has.retain(|cell, _| {
+            let stays = is_wanted(cell);
+            if !stays {
+                held.extend(Cells::end(*cell).bytes());
+            }
+            stays
+        });
+    }
+
+    fn hold(&mut self, fan_out: &mut FanOut, cell: u16, interval: Interval) {
+        let sections = fan_out.cells.sections(cell, interval);
         if fan_out.is_new {
-            for cell in self.has.iter().filter(|cell| wanted.contains(cell)) {
-                self.held.extend(fan_out.cells.sections(*cell));
-            }
-        }
-        // New ones first: a body that is in an old and in a new cell stays in sight.
-        for cell in wanted {
-            if self.held.len() > fan_out.join_bytes {
-                break;
-            }
-            if self.has.contains(cell) {
-                continue;
-            }
-            if let Some(bytes) = fan_out.cells.join(fan_out.frame, *cell, fan_out.replicas) {
-                self.held.extend(&bytes[..]);
-                self.has.insert(*cell);
-            }
-        }
-        for cell in unwanted {
-            self.held.extend(Cells::end(cell).bytes());
-            self.has.remove(&cell);
+            self.held.extend(sections);
         }
     }
 
-    /// The cells it wants, the most wanted first.
-    fn wanted(&self, cells: &Cells) -> Vec<u16> {
-        match &self.area {
+    /// The cells it is to get and how often, the most wanted first.
+    fn wanted(&self, cells: &Cells) -> Vec<(u16, Interval)> {
+        let touched = match &self.area {
             Area::Nothing => Vec::new(),
             Area::Everything => cells.touched(&Rect::EVERYWHERE),
             Area::Rect(rect) => cells.touched(rect),
-        }
+        };
+        let count = touched.len();
+        let with_interval = |(place, cell)| Some((cell, self.strain.interval(place, count)?));
+        let places = touched.into_iter().enumerate();
+        places.filter_map(with_interval).collect()
     }
 }

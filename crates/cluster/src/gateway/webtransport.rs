@@ -2,6 +2,7 @@
 //!
 //! How messages are numbered and what is lost is said again: `client_protocol`'s frames, `docs/protocols/client.md`.
 
+use super::bucket::Bucket;
 use super::counters::Counters;
 use super::link::{Incoming, Outgoing};
 use super::listener::{Peer, Seats};
@@ -38,6 +39,9 @@ const SEND_WINDOW: u64 = 1 << 20;
 const DATAGRAM_BUFFER: usize = 256 * 1024;
 /// Streams that a client may have open: HTTP/3 needs a few of its own.
 const STREAMS: u32 = 8;
+
+/// Why a session ends whose client sends too many datagrams: the number of that goodbye.
+const FLOODING: VarInt = VarInt::from_u32(4);
 
 /// Where WebTransport sessions arrive.
 pub struct Hall {
@@ -135,7 +139,7 @@ async fn welcome(
         connection.clone(),
         Arc::clone(&writing.kept),
         Arc::clone(&writing.stream),
-        Arc::clone(&lobby.counters),
+        Arc::clone(&lobby),
     ));
     let reading = Incoming::WebTransport(Reading::new(receiver, repeating));
     session::serve(
@@ -281,14 +285,22 @@ async fn write(stream: &Mutex<SendStream>, whole: &[u8]) -> Result<(), axum::Err
     written.map_err(axum::Error::new)
 }
 
-/// Says again over the stream what a client has missed: each message once, then it is sure to come.
+/// Says again over the stream what a client has missed: each message once, then it is sure to come. Who says more often that it misses something than it may say anything must go.
 async fn repeat(
     connection: Connection,
     kept: Kept,
     stream: Arc<Mutex<SendStream>>,
-    counters: Arc<Counters>,
+    lobby: Arc<Lobby>,
 ) {
+    let (counters, clock) = (&lobby.counters, &lobby.clock);
+    let mut rate = Bucket::new(lobby.settings.limits.messages_per_sec, clock.local());
     while let Ok(datagram) = connection.receive_datagram().await {
+        counters.messages.add_one();
+        counters.bytes_from_clients.add(datagram.len() as u64);
+        if !rate.take(clock.local(), 1.0) {
+            counters.refused_floods.add_one();
+            return connection.close(FLOODING, b"too many datagrams");
+        }
         let Some(missing) = decode_missing(&datagram) else {
             counters.refused_malformed.add_one();
             continue;

@@ -111,6 +111,8 @@ fn next_world(current: &WorldSpec, change: &WorldChange) -> Result<WorldSpec, Wo
     };
     next.generation = Generation(current.generation.0 + 1);
     next.start_unix_ns = None;
+    // From the scene's own beginning.
+    next.placed.clear();
     next.min_servers = current.min_servers;
     next.snapshot_ticks = current.snapshot_ticks;
     Ok(next)

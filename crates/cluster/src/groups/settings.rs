@@ -126,7 +126,8 @@ mod tests {
         };
         assert_eq!(extreme.check(), Ok(()));
         assert_eq!(extreme.core().check(), Ok(()));
-        let wrong: [(&str, fn(&mut GroupSettings)); 7] = [
+        type Spoil = fn(&mut GroupSettings);
+        let wrong: [(&str, Spoil); 7] = [
             ("inclusion_ms", |it| it.inclusion_ms = 0.0),
             ("rejection_ms", |it| it.rejection_ms = it.inclusion_ms),
             ("deviation_ms", |it| it.deviation_ms = f64::NAN),

@@ -46,6 +46,9 @@ impl FeedBuilder {
                     self.contacts.push((contact.a, contact.relative_speed));
                 }
             }
+            RegionEvent::Broken { body, epoch, .. } => self.removed(*body, *epoch),
+            // Whoever ordered it was told that it would be.
+            RegionEvent::NotBorn { body, .. } => self.removed(*body, Epoch(0)),
             // What has a newer owner was dropped without a word.
             RegionEvent::Recovered { .. } => self.anew = true,
             _ => {}

@@ -40,6 +40,8 @@ pub struct Gauges {
     pub exceeded: [u64; 3],
     /// Offers that could not be carried out.
     pub refused: u64,
+    /// Bodies that were taken out, or not born, because the engine could not compute them.
+    pub broken: u64,
     /// Payloads that could not be read or sent.
     pub failures: u64,
     /// The size of the last snapshot.

@@ -1,5 +1,6 @@
 //! A region server: a process that simulates the regions it is given and keeps snapshots of others.
 
+mod farewell;
 mod feed;
 mod gauges;
 mod host;
@@ -9,6 +10,8 @@ mod pace;
 mod pieces;
 mod questions;
 mod standby;
+#[cfg(test)]
+mod tests;
 mod timetable;
 
 pub use feed::FeedBuilder;
@@ -24,21 +27,22 @@ use crate::clock::ClusterClock;
 use crate::membership::Membership;
 use crate::messages::RegionPulse;
 use crate::names::{Generation, NodeId, Place, Term};
-use crate::schema::{ClusterView, WorldSpec};
+use crate::schema::{ClusterView, Seat, WorldSpec};
 use domain::RegionId;
+use farewell::Farewell;
 use host::{HostHandle, Input, Shared};
 use keeper::KeeperInput;
 use region::staging::Staging;
-use region::{Region, RegionError, RegionSnapshot};
+use region::{Region, RegionConfig, RegionError, RegionSnapshot};
 use scenes::Scene;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use timetable::Timetable;
 use tokio::sync::{mpsc, watch};
 
-/// A server that is asked to end gives its regions away first, for at most so long.
-const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
+/// A region with which the server could not begin is tried again after so long.
+const TRY_AGAIN: Duration = Duration::from_secs(2);
 
 type Hosts = Arc<Mutex<BTreeMap<Place, HostHandle>>>;
 
@@ -53,6 +57,8 @@ pub struct Server {
     stage: Option<Stage>,
     /// The age of the newest assignment that we have seen.
     newest: (Generation, u64),
+    /// Some region is ours and could not be begun with.
+    owes: bool,
 }
 
 struct Stage {
@@ -127,6 +133,7 @@ impl Server {
             doubts,
             stage: None,
             newest: Default::default(),
+            owes: false,
         })
     }
 
@@ -146,6 +153,7 @@ impl Server {
     ) -> Boxed<'static, ()> {
         Box::pin(async move {
             let mut view = membership.view();
+            let mut lapses = membership.lapses();
             let current = view.borrow_and_update().clone();
             self.handle_view(&current);
             loop {
@@ -158,6 +166,13 @@ impl Server {
                         self.handle_view(&current);
                     }
                     Some(place) = self.doubts.recv() => self.resolve(place, &membership).await,
+                    Ok(()) = lapses.changed() => {
+                        let _ = self.keeper.send(KeeperInput::Lapsed);
+                    }
+                    () = tokio::time::sleep(TRY_AGAIN), if self.owes => {
+                        let current = view.borrow_and_update().clone();
+                        self.handle_view(&current);
+                    }
                     () = crate::node::stopped(&mut stop) => break,
                 }
             }
@@ -183,28 +198,32 @@ impl Server {
         view: &mut watch::Receiver<Arc<ClusterView>>,
     ) {
         membership.announce_leaving();
-        let give_away = async {
-            while !lock(&self.hosts).is_empty() {
-                if view.changed().await.is_err() {
-                    return;
+        let hosts = Arc::clone(&self.hosts);
+        let regions = || lock(&hosts).len();
+        let mut farewell = Farewell::new(Instant::now(), regions());
+        while regions() > 0 {
+            let patience = farewell.patience(Instant::now(), regions());
+            match tokio::time::timeout(patience, view.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => break,
+                Err(_) => {
+                    tracing::warn!(
+                        regions = regions(),
+                        "could not give every region away in time"
+                    );
+                    break;
                 }
-                let current = view.borrow_and_update().clone();
-                let others = current.nodes.values().any(|info| {
-                    info.role == crate::schema::Role::Server
-                        && !info.leaving
-                        && info.node != self.shared.node
-                });
-                if !others {
-                    return;
-                }
-                self.handle_view(&current);
             }
-        };
-        if tokio::time::timeout(LONGEST_FAREWELL, give_away)
-            .await
-            .is_err()
-        {
-            tracing::warn!("could not give every region away in time");
+            let current = view.borrow_and_update().clone();
+            let others = current.nodes.values().any(|info| {
+                info.role == crate::schema::Role::Server
+                    && !info.leaving
+                    && info.node != self.shared.node
+            });
+            if !others {
+                break;
+            }
+            self.handle_view(&current);
         }
         for (_, host) in std::mem::take(&mut *lock(&self.hosts)) {
             host.stop();
@@ -249,6 +268,7 @@ impl Server {
             .filter(|(_, seat)| seat.owner == Some(node));
         let wanted: Vec<(RegionId, Term)> =
             wanted.map(|(region, seat)| (region, seat.term)).collect();
+        self.owes = false;
         for (region, term) in wanted {
             let place = Place { generation, region };
             if lock(&self.hosts).contains_key(&place) {
@@ -258,7 +278,10 @@ impl Server {
                 Ok(Some(host)) => drop(lock(&self.hosts).insert(place, host)),
                 // The world's description has not come yet.
                 Ok(None) => {}
-                Err(error) => tracing::error!(%place, %error, "the region cannot be started"),
+                Err(error) => {
+                    tracing::error!(%place, %error, "the region cannot be started");
+                    self.owes = true;
+                }
             }
         }
         for host in lock(&self.hosts).values() {
@@ -281,30 +304,45 @@ impl Server {
             return Ok(None);
         };
         let kept = self.standby.take_over(place, term);
-        let stage = self.stage(&world)?;
+        let begun = self.begin(view, &world, place, term, kept.as_ref());
+        if let Some(kept) = kept.filter(|_| begun.is_err()) {
+            // It may be the only one there is.
+            self.standby.put_back(place, kept);
+        }
+        begun.map(Some)
+    }
+
+    fn begin(
+        &mut self,
+        view: &Arc<ClusterView>,
+        world: &Arc<WorldSpec>,
+        place: Place,
+        term: Term,
+        kept: Option<&KeptSnapshot>,
+    ) -> Result<HostHandle, StartError> {
+        let seat = view.assignment.seat(place.region).copied();
+        let seat = seat.unwrap_or_default();
+        let stage = self.stage(world)?;
         let config = stage
             .staging
             .config(place.region, Some(world.snapshot_ticks));
         let mut timetable = Timetable::new(&stage.scene, world.seed, &world.map, place.region);
-        let mut subscribers = Vec::new();
+        let mut left_out = 0;
         let region = match kept {
             Some(kept) => {
-                subscribers = kept.subscribers;
                 timetable.begin_at(kept.tick, kept.spawned_before);
-                let snapshot = RegionSnapshot::from_bytes(&kept.bytes)
-                    .map_err(|error| StartError::Snapshot(error.to_string()))?;
-                tracing::info!(%place, term = term.0, tick = %kept.tick, last = kept.last, bodies = snapshot.bodies.bodies.len(), "taking over");
-                let seat = view.assignment.seat(place.region);
-                if kept.last && seat.is_some_and(|seat| seat.handed) {
-                    Region::resume(config, snapshot, term.0)?
-                } else {
-                    Region::restore(config, snapshot, term.0)?
-                }
+                let (region, out) = take_over(&config, kept, place, seat)?;
+                left_out = out;
+                region
             }
             None => {
+                let begun = world.start_unix_ns.is_some();
+                if term.0 > 1 && begun && !seat.lost {
+                    return Err(StartError::NoSnapshot);
+                }
                 let mut region = Region::new(config.clone())?;
                 stage.staging.furnish(&stage.scene, &mut region)?;
-                if term.0 > 1 && world.start_unix_ns.is_some() {
+                if term.0 > 1 && begun {
                     // Its owner and all who had a snapshot are gone: as at the start, and the others know the rest.
                     tracing::warn!(%place, term = term.0, "no snapshot: from the beginning");
                     let start = region.make_snapshot();
@@ -319,10 +357,12 @@ impl Server {
             term,
             region,
             timetable,
-            subscribers,
+            subscribers: kept.map_or(Vec::new(), |kept| kept.subscribers.clone()),
+            left_out,
         };
-        let host = host::start(self.shared.clone(), world, beginning, Arc::clone(view))?;
-        Ok(Some(host))
+        let shared = self.shared.clone();
+        let host = host::start(shared, Arc::clone(world), beginning, Arc::clone(view))?;
+        Ok(host)
     }
 
     fn stage(&mut self, world: &Arc<WorldSpec>) -> Result<&Stage, StartError> {
@@ -342,12 +382,46 @@ impl Server {
     }
 }
 
+/// The region as its last owner left it; and how many bodies of it had to be left out, because no engine could take them.
+fn take_over(
+    config: &RegionConfig,
+    kept: &KeptSnapshot,
+    place: Place,
+    seat: Seat,
+) -> Result<(Region, u64), StartError> {
+    let read = || {
+        RegionSnapshot::from_bytes(&kept.bytes)
+            .map_err(|error| StartError::Snapshot(error.to_string()))
+    };
+    let snapshot = read()?;
+    tracing::info!(%place, term = seat.term.0, tick = %kept.tick, last = kept.last, bodies = snapshot.bodies.bodies.len(), "taking over");
+    type Restore = fn(RegionConfig, RegionSnapshot, u32) -> Result<Region, RegionError>;
+    let restore: Restore = match kept.last && seat.handed {
+        true => Region::resume,
+        false => Region::restore,
+    };
+    let why = match restore(config.clone(), snapshot, seat.term.0) {
+        Ok(region) => return Ok((region, 0)),
+        Err(why) => why,
+    };
+    tracing::error!(%place, %why, "the snapshot cannot be restored as it is; trying without what is wrong with it");
+    let mut snapshot = read()?;
+    let left_out = snapshot.mend();
+    for (body, why) in &left_out {
+        tracing::error!(%place, %body, %why, "a body is lost: it cannot be restored");
+    }
+    let region = restore(config.clone(), snapshot, seat.term.0)?;
+    Ok((region, left_out.len() as u64))
+}
+
 #[derive(Debug, thiserror::Error)]
 enum StartError {
     #[error("the scene cannot be read: {0}")]
     Scene(String),
     #[error("the snapshot cannot be read: {0}")]
     Snapshot(String),
+    #[error("it had an owner before, and that one's snapshot is not here")]
+    NoSnapshot,
     #[error(transparent)]
     Region(#[from] RegionError),
     #[error(transparent)]

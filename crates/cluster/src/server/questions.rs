@@ -2,8 +2,9 @@
 
 use super::feed::FeedBuilder;
 use crate::messages::{Account, Answer, Hit, Question};
-use domain::ContactEnd;
-use region::Region;
+use domain::{ContactEnd, Tick};
+use region::{Region, RegionError};
+use world::WorldError;
 
 /// Does it, or tells it.
 pub fn answer(region: &mut Region, feed: &mut FeedBuilder, question: Question) -> Answer {
@@ -33,18 +34,9 @@ pub fn answer(region: &mut Region, feed: &mut FeedBuilder, question: Question) -
             done(here)
         }
         Question::Impulse { body, impulse, at } => {
-            let sound = impulse.is_finite() && at.is_none_or(|at| at.is_finite());
-            if !sound {
-                return Answer::Refused("not a number".to_owned());
-            }
-            done(region.apply_impulse(body, impulse, at))
+            pushed(tick, region.apply_impulse(body, impulse, at))
         }
-        Question::Velocity { body, velocity } => {
-            if !velocity.is_finite() {
-                return Answer::Refused("not a number".to_owned());
-            }
-            done(region.set_velocity(body, velocity))
-        }
+        Question::Velocity { body, velocity } => pushed(tick, region.set_velocity(body, velocity)),
         Question::Ray {
             origin,
             direction,
@@ -75,6 +67,14 @@ pub fn answer(region: &mut Region, feed: &mut FeedBuilder, question: Question) -
             }
         }
         Question::Account => Answer::Account(Box::new(account(region))),
+    }
+}
+
+fn pushed(tick: Tick, pushed: Result<(), RegionError>) -> Answer {
+    match pushed {
+        Ok(()) => Answer::Done { tick },
+        Err(RegionError::World(WorldError::UnknownBody(_))) => Answer::NotHere,
+        Err(error) => Answer::Refused(error.to_string()),
     }
 }
 

@@ -67,6 +67,11 @@ impl Standby {
         shelf.snapshots.remove(&place)
     }
 
+    /// It could not be begun with: it stays here, whatever its term, for another attempt or another owner.
+    pub fn put_back(&self, place: Place, snapshot: KeptSnapshot) {
+        self.lock().snapshots.entry(place).or_insert(snapshot);
+    }
+
     /// What is kept: of which region, of an owner of which term, after which tick.
     pub fn kept(&self) -> Vec<(Place, Term, Tick)> {
         let shelf = self.lock();
@@ -157,5 +162,21 @@ mod tests {
             standby.keep(PLACE, snapshot(2, 20)),
             "the region may come back to us later"
         );
+    }
+
+    /// An heir that cannot begin with a snapshot has not used it up.
+    #[test]
+    fn a_snapshot_that_was_put_back_is_kept_until_there_is_a_newer_one() {
+        let standby = Standby::default();
+        standby.keep(PLACE, snapshot(1, 100));
+        let kept = standby.take_over(PLACE, Term(2)).expect("kept");
+        standby.put_back(PLACE, kept);
+        assert_eq!(standby.kept(), [(PLACE, Term(1), Tick(100))]);
+        assert!(!standby.keep(PLACE, snapshot(1, 130)), "still fenced");
+        assert_eq!(standby.take_over(PLACE, Term(2)), Some(snapshot(1, 100)));
+        standby.put_back(PLACE, snapshot(1, 100));
+        assert!(standby.keep(PLACE, snapshot(3, 20)));
+        standby.put_back(PLACE, snapshot(1, 100));
+        assert_eq!(standby.kept(), [(PLACE, Term(3), Tick(20))]);
     }
 }

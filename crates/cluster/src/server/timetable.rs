@@ -65,7 +65,7 @@ impl Timetable {
             .get(self.next_spawn)
             .filter(|(at, _)| *at <= now)
         {
-            region.spawn(body).expect("the scene was checked");
+            region.spawn_or_report(body);
             self.next_spawn += 1;
         }
     }
@@ -105,10 +105,16 @@ impl Timetable {
 }
 
 fn act(region: &mut Region, body: BodyId, action: Action) {
-    match action {
+    if !region.world().contains(body) {
+        return;
+    }
+    let done = match action {
         Action::Impulse(impulse) => region.apply_impulse(body, impulse, None),
         Action::Velocity(velocity) => region.set_velocity(body, velocity),
     };
+    if let Err(why) = done {
+        tracing::warn!(region = %region.id(), %why, "a command of the scene is not carried out");
+    }
 }
 
 /// The first tick that is not before this time.

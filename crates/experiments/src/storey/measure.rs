@@ -60,6 +60,8 @@ impl Cell {
 pub(super) struct Loop {
     pub objects: u64,
     pub members: u32,
+    /// How many seeds.
+    pub runs: u32,
     /// Milliseconds of CPU time per iteration: mean over members.
     pub mean_ms: f64,
     /// Of member 0.
@@ -85,6 +87,7 @@ pub(super) fn measure(cell: &Cell, scale: &Scale) -> Result<Loop, ExperimentErro
     let mut sum = Loop {
         objects: cell.objects,
         members: cell.members,
+        runs: scale.runs,
         ..Loop::default()
     };
     for run in 0..scale.runs {
@@ -181,6 +184,7 @@ fn measure_once(cell: &Cell, scale: &Scale, seed: u64) -> Result<Loop, Experimen
     Ok(Loop {
         objects: cell.objects,
         members: cell.members,
+        runs: 1,
         mean_ms: loops.iter().sum::<f64>() / loops.len() as f64,
         leader_ms: loops[0],
         slowest_ms: loops.iter().copied().fold(0.0, f64::max),

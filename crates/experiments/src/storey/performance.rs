@@ -76,7 +76,7 @@ fn add_table(result: &mut ExperimentResult, ours: &[Loop], triangles: &[Loop], d
         let (time, collisions) = ONE_NODE[(cell.objects / 500) as usize - 1];
         let (mesh, ghosts) = (&triangles[index], &detection[index]);
         result.rows.push(json!({
-            "table": "5.1", "objects": cell.objects,
+            "table": "5.1", "objects": cell.objects, "runs": cell.runs,
             "published_ms": time, "ms": cell.mean_ms, "p99_ms": cell.p99_ms, "triangles_ms": mesh.mean_ms,
             "published_collisions": collisions, "overlaps_without_response": ghosts.pairs, "contacts": cell.collisions,
         }));

@@ -62,7 +62,7 @@ fn add_tables(result: &mut ExperimentResult, published: &[Loop], balanced: &[Loo
     for (cuts, loops) in [("published", published), ("balanced", balanced)] {
         for cell in loops {
             result.rows.push(json!({
-                "table": "5.2-5.6", "cuts": cuts, "objects": cell.objects, "members": cell.members,
+                "table": "5.2-5.6", "cuts": cuts, "objects": cell.objects, "members": cell.members, "runs": cell.runs,
                 "mean_ms": cell.mean_ms, "leader_ms": cell.leader_ms, "slowest_ms": cell.slowest_ms,
                 "slowest_of_tick_ms": cell.slowest_of_tick_ms,
                 "scale_up_mean": alone(loops, cell) / cell.mean_ms,

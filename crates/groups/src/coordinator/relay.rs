@@ -78,6 +78,17 @@ impl Coordinator {
         self.group_of(self.host_of(record.machine)?)
     }
 
+    /// What a leader has to agree on with another one is passed on as it is.
+    pub(super) fn agreement(&mut self, node: NodeId, to: GroupId, bytes: Vec<u8>) {
+        let from = self.group_of(node).expect("a node has a group");
+        let leads = self.groups[&from].leader() == Some(node);
+        let leader = self.groups.get(&to).and_then(|group| group.leader());
+        match leader.filter(|_| leads && to != from) {
+            Some(leader) => self.tell_node(leader, Message::Agreement { group: from, bytes }),
+            None => self.rejections.misdirected += 1,
+        }
+    }
+
     /// What a group's leader says has become of objects.
     pub(super) fn results(&mut self, node: NodeId, epoch: GroupEpoch, states: &[ObjectState]) {
         let group = self.group_of(node).expect("a node has a group");

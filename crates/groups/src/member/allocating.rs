@@ -2,7 +2,7 @@
 
 use super::leading::Leader;
 use super::{Member, MemberEvent, Term};
-use crate::{GroupEpoch, GroupId, Message, NodeId, ObjectState, allocate};
+use crate::{GroupEpoch, GroupId, Message, Mode, NodeId, ObjectState, allocate};
 use domain::SimTime;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,13 +61,15 @@ impl Member {
             }
         };
         let leader = allocation.leader().expect("we are a member");
-        self.pending = Some(Term {
+        let replaced = self.pending.replace(Term {
             epoch,
             group,
             allocation,
             assigned,
             seeds,
         });
+        // Others may have started it, and sent us something under it.
+        replaced.iter().for_each(|term| self.past.add(term));
         self.events.push_back(MemberEvent::Preparing(epoch));
         self.early.retain(|early, _| *early >= epoch);
         if leader == id {
@@ -210,7 +212,8 @@ impl Member {
         self.said.clear();
         self.alone = false;
         self.results = crate::Batch::default();
-        self.current = Some(term);
+        let over = self.current.replace(term);
+        over.iter().for_each(|term| self.past.add(term));
         self.events.push_back(MemberEvent::Started {
             epoch,
             group,
@@ -230,6 +233,16 @@ impl Member {
         for (from, message) in std::mem::take(&mut self.ahead) {
             self.handle_message(now, from, message);
         }
+    }
+
+    /// Each stream has an order of its own (ST-42): in synchronised operation the first iteration may be here before the start it follows, and its leader
+    /// says nothing more until we have done it.
+    pub(super) fn has_overtaken_its_start(&self, node: NodeId, message: &Message) -> bool {
+        let synchronised = self.environment.as_ref().map(|e| e.mode) == Some(Mode::Synchronised);
+        let (Some(term), Message::Dispatch { epoch, .. }) = (&self.pending, message) else {
+            return false;
+        };
+        synchronised && term.epoch == *epoch && term.allocation.leader() == Some(node)
     }
 
     /// Keeps a message for when its allocation starts here.

@@ -352,31 +352,25 @@ impl Member {
         hand_off: bool,
         states: Vec<ObjectState>,
     ) {
-        let pending = self.pending.as_ref().map(|term| term.epoch);
-        if Some(epoch) == pending || (self.current.is_none() && pending.is_none()) {
-            return self.keep_for_later(
-                from,
-                Message::Transfer {
-                    epoch,
-                    hand_off,
-                    states,
-                },
-            );
+        let prepared = self.pending.as_ref().filter(|term| term.epoch == epoch);
+        if prepared.is_some_and(|term| term.allocation.vertex_of(node).is_none()) {
+            self.rejections.stranger += 1;
+            return;
         }
-        let known_time = self.current.as_ref().map(|term| term.epoch);
-        if Some(epoch) < known_time {
-            return self.late_transfer(now, &states);
+        // Its allocation has not started here, or has not even reached us.
+        if Some(epoch) > self.epoch() {
+            let message = Message::Transfer {
+                epoch,
+                hand_off,
+                states,
+            };
+            return self.keep_for_later(from, message);
         }
-        if Some(epoch) > known_time {
-            // Its allocation has not even reached us.
-            return self.keep_for_later(
-                from,
-                Message::Transfer {
-                    epoch,
-                    hand_off,
-                    states,
-                },
-            );
+        if Some(epoch) < self.epoch() {
+            if self.was_ours(node, epoch) {
+                self.late_transfer(now, &states);
+            }
+            return;
         }
         if !self.is_ours(node, epoch) {
             return;
@@ -437,6 +431,7 @@ impl Member {
         let mut forward: BTreeMap<NodeId, Vec<ObjectState>> = BTreeMap::new();
         for state in states {
             match term.assigned.get(&state.key) {
+                _ if !state.is_sane() => self.rejections.impossible_state += 1,
                 Some((holder, _)) => forward.entry(*holder).or_default().push(*state),
                 None => self.rejections.unknown_object += 1,
             }
@@ -546,11 +541,12 @@ impl Member {
         let version = known.state.version;
         let mut truth = state.reckoned(known.state.stamp.max(now));
         truth.version = version;
+        if known.held || known.placed {
+            known.state = truth;
+        }
         if known.held {
-            known.state = truth;
             known.changed = true;
-        } else if known.placed {
-            known.state = truth;
+            self.events.push_back(super::MemberEvent::Corrected(truth));
         }
     }
 

@@ -45,6 +45,7 @@ impl Member {
         else {
             return;
         };
+        self.too_far.note(about, average, &thresholds);
         let (kind, reason) = match mine == theirs {
             true => (
                 VoteKind::Rejection,

@@ -267,9 +267,12 @@ impl Stage {
 
     /// It is started again from the snapshot at its standby.
     pub fn restart(&mut self, region: u32) {
-        let bytes = self.snapshots[region as usize]
-            .as_deref()
-            .expect("a snapshot was taken");
+        let bytes = self.snapshots[region as usize].clone();
+        self.start(region, &bytes.expect("a snapshot was taken"));
+    }
+
+    /// It is started again from these bytes.
+    pub fn start(&mut self, region: u32, bytes: &[u8]) {
         let snapshot = RegionSnapshot::from_bytes(bytes).expect("our own bytes");
         let config = self.setting.region(RegionId(region));
         self.restarts += 1;

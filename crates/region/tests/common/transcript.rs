@@ -196,6 +196,8 @@ fn happened(event: &RegionEvent) -> String {
         }
         RegionEvent::Recovered { bodies, .. } => moved(bodies, "recovered"),
         RegionEvent::Refused { from, why, .. } => format!("refused an offer of {from}: {why}"),
+        RegionEvent::Broken { body, why, .. } => format!("{body} is broken: {why}"),
+        RegionEvent::NotBorn { body, why, .. } => format!("{body} is not born: {why}"),
     }
 }
 

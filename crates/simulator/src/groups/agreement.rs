@@ -9,21 +9,29 @@
 //! ```
 //!
 //! Every group's leader has a station; an avatar is a master in the group of its client and a replica in all others. What
-//! stations say to each other is sealed bytes; whoever drives this carries them, with the delay that the avatars' own way (leader, coordinator, leader) has. Here that
-//! is a queue; the protocol of groups itself has no word for them.
+//! stations say to each other is sealed bytes; whoever drives this carries them the avatars' own way, from leader to coordinator to leader
+//! ([`Member::tell_group`](::groups::Member::tell_group)).
 
 use ::groups::{GroupId, ObjectKey};
 use domain::{BodyId, SimTime};
-use station::{Ball, Command, Event, Hit, LinkKey, Settings, State, Station, StationId, View};
+use station::{Ball, Command, Event, LinkKey, Settings, State, Station, StationId, View};
 use std::collections::BTreeMap;
 
 /// The stations of all groups.
 pub struct AvatarAgreement {
     stations: BTreeMap<GroupId, Station>,
     homes: BTreeMap<ObjectKey, GroupId>,
-    delay: Box<dyn Fn(GroupId, GroupId) -> SimTime + Send>,
-    under_way: BTreeMap<(SimTime, u64), (GroupId, GroupId, Vec<u8>)>,
-    number: u64,
+}
+
+/// What one leader has to say to another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Word {
+    /// The group that says it.
+    pub from: GroupId,
+    /// To this one.
+    pub to: GroupId,
+    /// Sealed.
+    pub bytes: Vec<u8>,
 }
 
 fn station_of(group: GroupId) -> StationId {
@@ -49,14 +57,11 @@ pub fn in_metres(settings: Settings) -> Settings {
 }
 
 impl AvatarAgreement {
-    /// A station per group; `delay` is how long a message takes from one leader to another. Lengths in the settings are metres: see [`in_metres`].
-    pub fn new(
-        groups: &[GroupId],
-        settings: &Settings,
-        delay: impl Fn(GroupId, GroupId) -> SimTime + Send + 'static,
-    ) -> Self {
+    /// A station per group. Lengths in the settings are metres: see [`in_metres`]. `incarnation` is higher than that of any agreement between the same groups
+    /// before this one.
+    pub fn new(groups: &[GroupId], incarnation: u32, settings: &Settings) -> Self {
         let station = |group: &GroupId| {
-            let mut station = Station::new(station_of(*group), 1, *settings);
+            let mut station = Station::new(station_of(*group), incarnation, *settings);
             let others = groups.iter().filter(|other| *other != group);
             others.for_each(|other| station.add_peer(station_of(*other), LinkKey::none()));
             (*group, station)
@@ -64,9 +69,6 @@ impl AvatarAgreement {
         Self {
             stations: groups.iter().map(station).collect(),
             homes: BTreeMap::new(),
-            delay: Box::new(delay),
-            under_way: BTreeMap::new(),
-            number: 0,
         }
     }
 
@@ -84,50 +86,49 @@ impl AvatarAgreement {
             })
     }
 
-    /// Where its client wants an avatar to be at the coming frame. While a hit is agreed on, that does not count.
-    pub fn follow(&mut self, key: ObjectKey, state: State) {
+    /// What its client wants of an avatar at the coming frame. While a hit is agreed on, that does not count.
+    pub fn command(&mut self, key: ObjectKey, command: Command) {
         let home = self
             .homes
             .get(&key)
             .and_then(|home| self.stations.get_mut(home));
         home.into_iter()
-            .for_each(|station| _ = station.command(body_of(key), Command::Follow(state)));
+            .for_each(|station| _ = station.command(body_of(key), command));
     }
 
-    /// One frame everywhere. The hits that were registered, by the group that shows them.
-    pub fn frame(&mut self, now: SimTime) -> Vec<(GroupId, Hit)> {
-        while let Some(entry) = self
-            .under_way
-            .first_entry()
-            .filter(|entry| entry.key().0 <= now)
-        {
-            let (from, to, bytes) = entry.remove();
-            if let Some(station) = self.stations.get_mut(&to) {
-                // What is refused is counted there.
-                let _ = station.handle_datagram(now, station_of(from), &bytes);
-            }
+    /// Something that one leader has said has reached another. What is refused is counted there.
+    pub fn hear(&mut self, now: SimTime, word: &Word) {
+        if let Some(station) = self.stations.get_mut(&word.to) {
+            let _ = station.handle_datagram(now, station_of(word.from), &word.bytes);
         }
-        let mut hits = Vec::new();
+    }
+
+    /// One frame everywhere: what happened, by the group that shows it, and what leaders have to say to each other.
+    pub fn frame(&mut self, now: SimTime) -> (Vec<(GroupId, Event)>, Vec<Word>) {
+        let (mut events, mut words) = (Vec::new(), Vec::new());
         for (group, station) in &mut self.stations {
             station.handle_frame(now);
             while let Some(transmit) = station.poll_transmit() {
-                let to = GroupId(transmit.to.0);
-                self.number += 1;
-                let arrives = now + (self.delay)(*group, to);
-                self.under_way
-                    .insert((arrives, self.number), (*group, to, transmit.bytes));
+                words.push(Word {
+                    from: *group,
+                    to: GroupId(transmit.to.0),
+                    bytes: transmit.bytes,
+                });
             }
             while let Some(event) = station.poll_event() {
-                if let Event::Hit(hit) = event {
-                    hits.push((*group, hit));
-                }
+                events.push((*group, event));
             }
         }
-        hits
+        (events, words)
     }
 
     /// An avatar as a group shows it.
     pub fn view(&self, group: GroupId, key: ObjectKey) -> Option<View> {
         self.stations.get(&group)?.view(body_of(key))
+    }
+
+    /// Whose avatar a station's body is, among these.
+    pub fn key_of(&self, body: BodyId) -> Option<ObjectKey> {
+        self.homes.keys().copied().find(|key| body_of(*key) == body)
     }
 }

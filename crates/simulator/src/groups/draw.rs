@@ -2,7 +2,7 @@
 
 use super::Upheaval;
 use crate::network::NetworkConditions;
-use ::groups::{GroupConfig, LostAvatars, Mode, PingConfig, Stabilisers};
+use ::groups::{GroupConfig, LostAvatars, Mode, PingConfig, Stabilisers, TransportChoice};
 use domain::{Bounds, SimTime};
 use glam::DVec3;
 use rand::{RngExt, SeedableRng};
@@ -51,6 +51,8 @@ pub struct GroupRun {
     pub trouble: Trouble,
     /// Everyone's settings.
     pub config: GroupConfig,
+    /// How nodes' and the coordinator's states travel.
+    pub transport: TransportChoice,
     /// The machines.
     pub places: Vec<Place>,
     /// Between two sites, milliseconds one way.
@@ -105,6 +107,7 @@ impl GroupRun {
         let mut run = Self {
             seed,
             trouble,
+            transport: TransportChoice::of(config.mode),
             config,
             places,
             between_sites_ms: rng.random_range(40.0..90.0),
@@ -148,6 +151,7 @@ impl GroupRun {
             seed,
             trouble: Trouble::Jitter,
             config: config(),
+            transport: TransportChoice::default(),
             script: (0..machines)
                 .map(|i| (SimTime::from_millis(10.0 * i as f64), Upheaval::Start(i)))
                 .collect(),

@@ -17,9 +17,9 @@ mod physics;
 mod post;
 mod watch;
 
-pub use agreement::{AvatarAgreement, in_metres};
+pub use agreement::{AvatarAgreement, Word, in_metres};
 pub use draw::{GroupRun, Place, Trouble};
-pub use post::Ends;
+pub use post::Carried;
 pub use watch::{Findings, Limits, Watch};
 
 use crate::network::{Network, NetworkConditions};
@@ -94,6 +94,8 @@ pub struct GroupOutcome {
     pub hash: u64,
     /// Messages given to the network, reliable or not.
     pub messages: u64,
+    /// The same by stream, and what has become of them.
+    pub streams: BTreeMap<::groups::Stream, Carried>,
     /// Datagrams and bytes on the network.
     pub bytes: u64,
     /// The groups at the end.
@@ -158,6 +160,7 @@ impl GroupSim {
         let coordinator =
             Coordinator::new(config, division, run.seed, COORDINATOR, COORDINATOR_MACHINE);
         let mut coordinator = coordinator.expect("drawn settings work");
+        coordinator.set_transport(run.transport);
         let mut rng = Pcg64Mcg::seed_from_u64(run.seed ^ 0x6f62_6a65_6374);
         let objects = physics::cast(&mut rng, &run);
         for (info, state) in &objects {
@@ -428,7 +431,9 @@ impl GroupSim {
             COORDINATOR_MACHINE,
             salt,
         );
-        node.member = Some(member.expect("drawn settings work"));
+        let mut member = member.expect("drawn settings work");
+        member.set_transport(self.run.transport);
+        node.member = Some(member);
         let has_client = self.run.places[i].has_client;
         node.client = has_client.then(|| new_client(&self.config, machine_id(i)));
         self.post.born(node_address(i), node.incarnation);
@@ -511,7 +516,8 @@ impl GroupSim {
         GroupOutcome {
             findings,
             hash,
-            messages: self.post.messages,
+            messages: self.post.messages(),
+            streams: self.post.carried.clone(),
             bytes: self.post.bytes(),
             groups,
         }

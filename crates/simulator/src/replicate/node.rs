@@ -3,6 +3,7 @@
 use crate::network::{Channel, ChannelConfig};
 use boundary::replicate::{Member, MemberEvent, SubSpaces};
 use cpu_time::ThreadTime;
+use detection::Effort;
 use domain::{Body, BodyId, Motion, RegionId, SimTime, Tick};
 use scenes::Action;
 use std::collections::BTreeMap;
@@ -42,6 +43,8 @@ pub(super) struct Node {
     pub unreadable: u64,
     config: ChannelConfig,
     clock_cost: Duration,
+    /// How much CPU time it has used, for a budget of detection; tests have their own.
+    clock: fn() -> Duration,
     /// What has happened to it, if it is to be replayed.
     pub log: Option<Vec<Happened>>,
 }
@@ -82,6 +85,7 @@ impl Node {
             unreadable: 0,
             config,
             clock_cost: clock_cost(),
+            clock: || ThreadTime::now().as_duration(),
             log: None,
         }
     }
@@ -194,7 +198,10 @@ impl Node {
 
     pub fn step(&mut self) {
         let tick: Tick = self.member.tick().next();
-        self.member.handle_tick(tick);
+        match self.member.space().settings().effort {
+            Effort::Fixed(_) => self.member.handle_tick(tick),
+            Effort::Within(_) => self.member.handle_tick_timed(tick, self.clock),
+        }
     }
 
     pub fn write(&mut self) {
@@ -231,5 +238,75 @@ impl Node {
     pub fn next_wakeup(&self) -> Option<SimTime> {
         let wakeups = self.channels.values().filter_map(Channel::next_wakeup);
         wakeups.min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boundary::replicate::MemberConfig;
+    use detection::{Budget, Level, Settings};
+    use domain::Bounds;
+    use glam::DVec3;
+    use std::cell::Cell;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    thread_local! {
+        /// What the next detection takes, and the time so far.
+        static TAKES: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+        static SPENT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    }
+
+    /// Between two looks at this clock a detection has taken as long as it was told to.
+    fn told() -> Duration {
+        SPENT.set(SPENT.get() + TAKES.get());
+        SPENT.get()
+    }
+
+    fn node(effort: Effort) -> Node {
+        let world = Bounds {
+            min: DVec3::splat(-10.0),
+            max: DVec3::splat(10.0),
+        };
+        let settings = Settings {
+            effort,
+            ..Settings::default()
+        };
+        let spaces = Arc::new(SubSpaces::published(world, 1));
+        let member = Member::new(MemberConfig::new(RegionId(0), spaces, settings)).expect("valid");
+        let mut node = Node::new(member, SimTime::ZERO, ChannelConfig::default());
+        node.clock = told;
+        node
+    }
+
+    fn level_after(node: &mut Node, steps: u32, each: Duration) -> Level {
+        TAKES.set(each);
+        (0..steps).for_each(|_| node.step());
+        node.member.space().settings().effort.level()
+    }
+
+    /// ST-13: the budget hears what detection takes. Over it, the narrow phase tries less hard, step by step; with time to spare, harder again.
+    #[test]
+    fn st_13_a_tight_budget_lowers_the_level_and_a_generous_one_restores_it() {
+        let mut node = node(Effort::Within(Budget::new(10 * MS)));
+        assert_eq!(level_after(&mut node, 5, 5 * MS), Level::FULL);
+        let less = Level {
+            max_contacts: Some(16),
+            max_depth: Some(10),
+        };
+        assert_eq!(level_after(&mut node, 2, 11 * MS), less, "two too slow");
+        assert_eq!(level_after(&mut node, 50, 11 * MS), Level::LEAST);
+        assert_eq!(level_after(&mut node, 3, 9 * MS), Level::LEAST, "just fits");
+        assert_eq!(level_after(&mut node, 50, 5 * MS), Level::FULL);
+    }
+
+    /// A fixed level hears no clock: the same bits whatever the machine does.
+    #[test]
+    fn st_13_a_fixed_level_does_not_ask_for_the_time() {
+        let mut node = node(Effort::Fixed(Level::FULL));
+        let before = SPENT.get();
+        assert_eq!(level_after(&mut node, 5, 1000 * MS), Level::FULL);
+        assert_eq!(SPENT.get(), before);
     }
 }

@@ -70,7 +70,38 @@ pub(crate) fn fact_of(region: RegionId, event: &RegionEvent, mut tell: impl FnMu
                 });
             }
         }
-        RegionEvent::Recovered { .. } | RegionEvent::Refused { .. } | RegionEvent::Life(_) => {}
+        RegionEvent::Broken { tick, body, .. } => tell(&Fact::Removed {
+            tick: *tick,
+            region,
+            body: *body,
+        }),
+        RegionEvent::Recovered { .. }
+        | RegionEvent::Refused { .. }
+        | RegionEvent::NotBorn { .. }
+        | RegionEvent::Life(_) => {}
+    }
+}
+
+/// What should never happen in a world that nobody harms, in words.
+pub(crate) fn complaint(region: RegionId, event: &RegionEvent) -> Option<String> {
+    match event {
+        RegionEvent::Refused {
+            from,
+            handover,
+            why,
+        } => {
+            let number = handover.0;
+            Some(format!("{region} refused offer {number} of {from}: {why}"))
+        }
+        RegionEvent::Broken {
+            tick, body, why, ..
+        } => Some(format!(
+            "{region} could not compute {body} after {tick}: {why}"
+        )),
+        RegionEvent::NotBorn { body, why, .. } => {
+            Some(format!("{region} could not create {body}: {why}"))
+        }
+        _ => None,
     }
 }
 
@@ -159,15 +190,12 @@ impl Simulation {
             RegionEvent::Recovered { tick, bodies } => {
                 self.tell_recovery(region, tick, &pairs(&bodies));
             }
-            RegionEvent::Refused {
-                from,
-                handover,
-                why,
-            } => {
-                let number = handover.0;
-                self.abort(format!("{region} refused offer {number} of {from}: {why}"));
+            event => {
+                fact_of(region, &event, |fact| self.tell(fact));
+                if let Some(complaint) = complaint(region, &event) {
+                    self.abort(complaint);
+                }
             }
-            event => fact_of(region, &event, |fact| self.tell(fact)),
         }
     }
 

@@ -26,20 +26,29 @@ impl Simulation {
         let Some(region) = self.region(id).filter(|region| !region.is_recovering()) else {
             return false;
         };
-        region.spawn(body).expect("the scene was checked");
+        region.spawn_or_report(body);
         let tick = region.tick();
         self.user.issued(id, tick, body.clone());
         self.tell_events(id);
         true
     }
 
+    /// Says whether it is over: done, or refused by who has the body.
     pub(super) fn act(&mut self, body: BodyId, action: Action) -> bool {
-        self.servers
+        let mut regions = self
+            .servers
             .iter_mut()
-            .filter_map(|server| server.region.as_mut())
-            .any(|region| match action {
-                Action::Impulse(impulse) => region.apply_impulse(body, impulse, None),
-                Action::Velocity(velocity) => region.set_velocity(body, velocity),
-            })
+            .filter_map(|server| server.region.as_mut());
+        let Some(region) = regions.find(|region| region.world().contains(body)) else {
+            return false;
+        };
+        let done = match action {
+            Action::Impulse(impulse) => region.apply_impulse(body, impulse, None),
+            Action::Velocity(velocity) => region.set_velocity(body, velocity),
+        };
+        if let Err(why) = done {
+            self.abort(format!("a command of the scene: {why}"));
+        }
+        true
     }
 }

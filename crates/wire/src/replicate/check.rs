@@ -80,7 +80,9 @@ impl BodyState {
         if self.author.0 >= MAX_MEMBERS || self.home.0 >= MAX_MEMBERS {
             return Err(Absurd::Member);
         }
-        if self.version > MAX_VERSION || self.epoch.0 > MAX_EPOCH.0 {
+        // What was before a change is told with the change, and that has been counted.
+        let uncounted = self.base.is_some() && self.version == 0;
+        if uncounted || self.version > MAX_VERSION || self.epoch.0 > MAX_EPOCH.0 {
             return Err(Absurd::Count(self.body));
         }
         let sound = is_sound(&self.motion) && self.base.as_ref().is_none_or(is_sound);

@@ -84,6 +84,7 @@ pub struct BodyState {
     pub frozen: bool,
     /// Where it is and how it moves.
     pub motion: Motion,
-    /// Its motion before the change, for a receiver that does not know the body yet and may have to add up several changes.
+    /// Its motion before the change, for a receiver that does not know the body yet and may have to add up several changes. Only with a version of 1 or
+    /// more: a body that was never changed has no change.
     pub base: Option<Motion>,
 }

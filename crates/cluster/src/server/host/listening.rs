@@ -1,7 +1,7 @@
 //! What a region is told: by the control plane, by its neighbours, by everyone else.
 
 use super::Host;
-use crate::messages::{self, Account, Answer, FromRegion, Subscription, ToRegion};
+use crate::messages::{self, Account, Answer, FromRegion, Question, Subscription, ToRegion};
 use crate::names::{NodeId, Place};
 use crate::post_office::Mail;
 use crate::schema::{ClusterView, WorldSpec};
@@ -9,6 +9,7 @@ use crate::server::feed::FeedBuilder;
 use crate::server::questions;
 use channel::EndpointId;
 use client_protocol::Layers;
+use cpu_time::ThreadTime;
 use std::sync::Arc;
 
 impl Host {
@@ -39,10 +40,11 @@ impl Host {
             return;
         }
         if seat.standby != self.standby {
-            self.standby = seat.standby;
-            self.unkept = None;
-            self.unsent.clear();
-            self.snapshot_wanted = true;
+            let before = std::mem::replace(&mut self.standby, seat.standby);
+            if let Some(dead) = before.filter(|node| !view.nodes.contains_key(node)) {
+                self.forget(dead.endpoint());
+            }
+            self.send_snapshot_again();
         }
         if self.moving && !seat.moving {
             // Nobody has taken it: it goes on here.
@@ -57,9 +59,11 @@ impl Host {
             let node = NodeId::of_endpoint(*end).filter(|node| self.met.contains(node));
             node.is_some_and(|node| !view.nodes.contains_key(&node))
         };
-        let forgotten: Vec<EndpointId> = self.subscribers.keys().copied().filter(gone).collect();
+        // A standby that died has half a snapshot, which would be sent to it for ever.
+        let forgotten: Vec<EndpointId> = self.post.peers().filter(gone).collect();
         for end in forgotten {
             self.forget(end);
+            self.forgot_snapshot(end);
         }
         self.met = view.nodes.keys().copied().collect();
     }
@@ -75,9 +79,13 @@ impl Host {
 
     pub(super) fn read_mail(&mut self) {
         for mail in std::mem::take(&mut self.mail) {
-            // A region that has restarted says so itself; a gateway or standby that has is another process.
-            let Mail::Payload { from, bytes } = mail else {
-                continue;
+            let (from, bytes) = match mail {
+                Mail::Payload { from, bytes } => (from, bytes),
+                // A region that has restarted says so itself; a gateway that has asks again.
+                Mail::PeerRestarted { peer, .. } => {
+                    self.forgot_snapshot(peer);
+                    continue;
+                }
             };
             if Place::of_endpoint(from).is_some() {
                 self.hear_region(from, &bytes);
@@ -112,10 +120,7 @@ impl Host {
                 self.judges.insert(from, (tick, now));
             }
             Ok(ToRegion::Ask { id, question }) => {
-                let mut answer = questions::answer(&mut self.region, &mut self.feed, question);
-                if let Answer::Account(account) = &mut answer {
-                    self.complete(account);
-                }
+                let answer = self.answer(question);
                 self.send(from, &FromRegion::Answer { id, answer });
             }
             Ok(ToRegion::Inspect { layers }) => {
@@ -130,11 +135,29 @@ impl Host {
         }
     }
 
+    fn answer(&mut self, question: Question) -> Answer {
+        let is_query = matches!(question, Question::Ray { .. } | Question::Overlap { .. });
+        if is_query && !self.queries.allows(self.shared.clock.local()) {
+            return Answer::Refused("too many rays and overlaps at once: ask again".to_owned());
+        }
+        let start = ThreadTime::now();
+        let mut answer = questions::answer(&mut self.region, &mut self.feed, question);
+        if is_query {
+            self.queries.spend(start.elapsed());
+        }
+        if let Answer::Account(account) = &mut answer {
+            self.complete(account);
+        }
+        answer
+    }
+
     pub(super) fn subscribe(&mut self, who: EndpointId, wanted: Subscription) {
         self.subscribers.insert(who, wanted);
         if wanted.feed {
-            let whole = FeedBuilder::whole(&self.region, self.kept);
-            self.send(who, &FromRegion::Feed(Box::new(whole)));
+            // In one piece a region full of meshes could be more than a message may have.
+            for part in FeedBuilder::whole(&self.region, self.kept).cut() {
+                self.send(who, &FromRegion::Feed(Box::new(part)));
+            }
         }
     }
 

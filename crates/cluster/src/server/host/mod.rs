@@ -10,6 +10,7 @@
 //! The region itself does not know whether it lives here or in the simulator.
 
 mod listening;
+mod query_budget;
 mod safekeeping;
 mod telling;
 
@@ -29,6 +30,7 @@ use channel::EndpointId;
 use client_protocol::Layers;
 use cpu_time::ThreadTime;
 use domain::{RegionId, SimTime, Tick};
+use query_budget::QueryBudget;
 use region::{Region, RegionEvent, TickRecord};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -157,6 +159,7 @@ struct Host {
     feed: FeedBuilder,
     /// Who looks closely, and at what.
     inspectors: BTreeMap<EndpointId, Layers>,
+    queries: QueryBudget,
     insight: InsightBuilder,
     /// The longest tick since the last insight.
     longest_tick: Duration,
@@ -184,6 +187,8 @@ pub struct Beginning {
     pub timetable: Timetable,
     /// Who was told what happens by its last owner.
     pub subscribers: Vec<(NodeId, Subscription)>,
+    /// How many bodies of its snapshot could not be restored.
+    pub left_out: u64,
 }
 
 /// Starts a region's thread.
@@ -198,10 +203,12 @@ pub fn start(
         region,
         timetable,
         subscribers,
+        left_out,
     } = beginning;
     let place = world.place(region.id());
     let (inputs, receiver) = mpsc::channel();
     let gauges = Arc::new(SharedGauges::default());
+    gauges.lock().broken = left_out;
     let mailbox = inputs.clone();
     let deliver = move |datagram| drop(mailbox.send(Input::Datagram(datagram)));
     shared
@@ -235,6 +242,7 @@ pub fn start(
         met: BTreeSet::new(),
         feed: FeedBuilder::default(),
         inspectors: BTreeMap::new(),
+        queries: QueryBudget::default(),
         insight: InsightBuilder::default(),
         longest_tick: Duration::ZERO,
         standby: None,
@@ -509,6 +517,16 @@ impl Host {
                 RegionEvent::Refused { from, why, .. } => {
                     tracing::error!(place = %self.place, %from, why, "an offer cannot be carried out");
                     gauges.refused += 1;
+                }
+                RegionEvent::Broken {
+                    tick, body, why, ..
+                } => {
+                    tracing::error!(place = %self.place, %tick, %body, why, "a body cannot be computed any more, and was taken out");
+                    gauges.broken += 1;
+                }
+                RegionEvent::NotBorn { body, why, .. } => {
+                    tracing::error!(place = %self.place, %body, why, "a body could not be created");
+                    gauges.broken += 1;
                 }
                 RegionEvent::Recovered { tick, bodies } => {
                     tracing::info!(place = %self.place, %tick, bodies = bodies.len(), "recovered");

@@ -25,6 +25,22 @@ impl Host {
         self.gauges.lock().kept = Some((standby, tick));
     }
 
+    /// What was under way to this end does not arrive any more. If that was a snapshot, it is not the last one.
+    pub(super) fn forgot_snapshot(&mut self, end: EndpointId) {
+        let is_standby = self.standby.map(NodeId::endpoint) == Some(end);
+        // One that was called safe has arrived.
+        if is_standby && self.unkept.is_some() {
+            self.given_away = false;
+            self.send_snapshot_again();
+        }
+    }
+
+    pub(super) fn send_snapshot_again(&mut self) {
+        self.unkept = None;
+        self.unsent.clear();
+        self.snapshot_wanted = true;
+    }
+
     pub(super) fn send_snapshot(&mut self) {
         let Some(standby) = self.standby else {
             // Nobody could go on in our place: nothing is gained if others remember for us, or wait.
