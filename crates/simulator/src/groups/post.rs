@@ -318,7 +318,7 @@ mod tests {
         let arrivals = arrivals(&mut post);
         let of = |name| arrivals.iter().filter(move |(_, what)| *what == name);
         assert_eq!((of("VoteCast").count(), of("Transfer").count()), (20, 20));
-        let end = |name| of(name).last().expect("they have arrived").0;
+        let end = |name| of(name).next_back().expect("they have arrived").0;
         assert!(end("VoteCast") < end("Transfer"), "{arrivals:?}");
     }
 }
