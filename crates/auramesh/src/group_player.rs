@@ -1,6 +1,6 @@
 //! A user of `auramesh demo --groups`, and the bodies in its world that follow the users of others.
 
-use crate::group_agents::{Board, SeenAvatar, lock};
+use crate::group_agents::{Board, GroupView, SeenAvatar, lock};
 use client::{Client, Options};
 use client_protocol::Spawn;
 use domain::{BodyId, Rect, Shape};
@@ -110,9 +110,8 @@ impl Player {
                 .map(|(id, shown)| (id, shown.position))
                 .collect();
             self.walk(&places).await;
-            let strangers = self.strangers();
-            self.forget(&strangers).await;
-            for avatar in &strangers {
+            self.forget().await;
+            for avatar in &self.strangers() {
                 self.show(&places, avatar).await;
             }
         }
@@ -153,15 +152,16 @@ impl Player {
         seen.into_iter().filter(stranger).collect()
     }
 
-    /// Bodies of those who are no strangers any more, or whom another user shows now, disappear.
-    async fn forget(&mut self, strangers: &[SeenAvatar]) {
-        let is_stranger = |place: usize| strangers.iter().any(|avatar| avatar.place == place);
-        let gone: Vec<usize> = self
-            .followers
-            .keys()
-            .copied()
-            .filter(|place| !is_stranger(*place))
-            .collect();
+    /// Bodies of those who have come into our group disappear: they are here themselves. (While groups change nothing may be known of somebody for a moment; its body
+    /// waits.)
+    async fn forget(&mut self) {
+        let gone: Vec<usize> = {
+            let board = lock(&self.board);
+            let ours = |g: &&GroupView| g.machines.contains(&self.place);
+            let ours = board.groups.iter().find(ours);
+            let is_here = |place: &usize| ours.is_some_and(|g| g.machines.contains(place));
+            self.followers.keys().copied().filter(is_here).collect()
+        };
         for place in gone {
             if let Some(body) = self.followers.remove(&place) {
                 self.remove(body).await;
