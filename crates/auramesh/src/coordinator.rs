@@ -23,6 +23,8 @@ async fn coordinate(args: &CoordinatorArgs) -> Result<(), String> {
     let options = WorldOptions {
         regions: config.regions,
         snapshot_ticks: config.snapshot_ticks,
+        aura: config.aura,
+        handover: config.handover,
         ..WorldOptions::default()
     };
     let world = config
@@ -81,9 +83,9 @@ async fn control_plane(settings: &Settings) -> Result<Connection, String> {
 
 /// A scene by its name or path, as a world to begin with.
 pub fn world_of(name: &str, options: &WorldOptions) -> Result<WorldSpec, String> {
-    let (text, files) = match scenes::builtin::text(name) {
-        Some(text) => (text.to_owned(), None),
-        None => {
+    let (text, files) = match scenes::text_of(name) {
+        Some(Ok(text)) => (text.into_owned(), None),
+        _ => {
             // For its errors, which name lines and keys.
             scenes::Scene::load(name).map_err(|error| error.to_string())?;
             let path = Path::new(name);

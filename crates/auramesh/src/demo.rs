@@ -76,6 +76,8 @@ impl DemoControls for Hands {
 async fn demo(args: &DemoArgs) -> Result<(), String> {
     let options = WorldOptions {
         regions: Some(args.servers),
+        aura: Some(args.aura.into()),
+        handover: Some(args.handover.into()),
         ..WorldOptions::default()
     };
     let mut world = world_of(&args.scene, &options)?;

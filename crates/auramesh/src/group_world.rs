@@ -92,6 +92,8 @@ impl World {
         let options = WorldOptions {
             regions: Some(regions),
             layout: Some(Layout::Tree),
+            aura: Some(args.aura.into()),
+            handover: Some(args.handover.into()),
             ..WorldOptions::default()
         };
         let mut world = world_of(&args.scene, &options)?;

@@ -108,6 +108,8 @@ async fn live(args: &RunArgs) -> Result<Live, String> {
         seed: args.seed,
         seconds: Some(args.seconds.unwrap_or(scene.seconds)),
         snapshot_ticks: None,
+        aura: Some(args.aura.into()),
+        handover: Some(args.handover.into()),
     };
     let mut world = world_of(&args.scene, &options)?;
     let servers = world.map.len();

@@ -1,11 +1,10 @@
 //! `auramesh sim`: one scene under virtual time.
 
-use crate::args::{Aura, Cuts, Handover, Policy, SimArgs};
+use crate::args::{Cuts, Policy, SimArgs};
 use crate::output::{print, print_json};
 use crate::progress::Progress;
 use crate::{Status, reproduce, summary};
 use boundary::replicate::MemberMode;
-use boundary::{AuraSize, HandoverMode};
 use domain::Layout;
 use scenes::Scene;
 use serde::Serialize;
@@ -74,14 +73,8 @@ fn options(args: &SimArgs, scene: &Scene) -> Result<SimOptions, String> {
             Policy::Replicate => boundary::Policy::Replicate,
         },
         replicate: replicate(args),
-        aura: match args.aura {
-            Aura::Thesis => AuraSize::Thesis,
-            Aura::Safe => AuraSize::Safe,
-        },
-        handover: match args.handover {
-            Handover::CatchUp => HandoverMode::CatchUp,
-            Handover::Freeze => HandoverMode::Freeze,
-        },
+        aura: args.aura.into(),
+        handover: args.handover.into(),
         tie_break: !args.no_tie_break,
         frames: args.frame_ms.map(|ms| FrameModel::Fixed(ms * 1e-3)),
         aligned_steps: !args.unaligned,

@@ -77,6 +77,7 @@ fn boundary(outcome: &Outcome) -> String {
     let size = match outcome.aura {
         AuraSize::Thesis => "thesis",
         AuraSize::Safe => "safe",
+        AuraSize::Adaptive => "adaptive",
     };
     let handover = match outcome.handover {
         HandoverMode::CatchUp => "caught up",
@@ -131,8 +132,14 @@ fn migrations(outcome: &Outcome) -> String {
 
 fn cpu(outcome: &Outcome) -> String {
     let cpu = &outcome.cpu_ms_per_tick;
+    let overhead = cpu.overhead.map_or(String::new(), |share| {
+        format!(
+            ", {:.1} % of it on top of the physics step",
+            100.0 * share / (1.0 + share)
+        )
+    });
     format!(
-        "slowest server {:.3} ms per tick (median), {:.3} ms (99 %); all servers {:.3} ms (mean)",
+        "slowest server {:.3} ms per tick (median), {:.3} ms (99 %); all servers {:.3} ms (mean){overhead}",
         cpu.max_server_p50, cpu.max_server_p99, cpu.mean_server
     )
 }

@@ -106,7 +106,7 @@ fn json_has_all_fixed_keys() {
     }
     assert_eq!(run["servers"], 2);
     assert_eq!(run["policy"], "aura");
-    assert_eq!(run["aura"], "safe");
+    assert_eq!(run["aura"], "adaptive");
     assert_eq!(run["ticks"], 180);
     assert_eq!(run["bodies"]["start"], 2);
     assert_eq!(run["collisions"], 1);
@@ -116,6 +116,9 @@ fn json_has_all_fixed_keys() {
             .map(Vec::len),
         Some(2)
     );
+    let steps = run["cpu_ms_per_tick"]["step_per_server"].as_array();
+    assert_eq!(steps.map(Vec::len), Some(2));
+    assert!(run["cpu_ms_per_tick"]["overhead"].as_f64() > Some(0.0));
 }
 
 #[test]

@@ -11,7 +11,8 @@ use live_report::{run, run_beside, say};
 fn a_live_world_keeps_all_promises() {
     let report = run("corner-stacks", 6, &[]);
     assert_eq!(report["ticks"], 360);
-    assert!(report["migrations"].as_u64() > Some(50));
+    // Auras of size `adaptive` move few.
+    assert!(report["migrations"].as_u64() > Some(5));
     let bound = report["clock_bound_ms"].as_f64().expect("a number");
     assert!(bound < 1.0, "servers' clocks are within {bound} ms");
 }

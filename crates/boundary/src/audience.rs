@@ -46,7 +46,9 @@ impl Introductions {
         remote: &RemoteAuras,
         geometry: &AuraGeometry,
     ) -> Vec<(RegionId, Vec<RegionId>)> {
-        let places = places(&map.rect(me), remote, geometry);
+        let mut places = places(&map.rect(me), remote, geometry);
+        // What is on its way to me is no visitor.
+        places.remove(&me);
         self.visitors = places.keys().copied().collect();
         let everyone: BTreeSet<RegionId> = self
             .visitors
@@ -121,13 +123,13 @@ fn places(
 ) -> BTreeMap<RegionId, BTreeSet<Cell>> {
     let widest = remote
         .iter()
-        .map(|(_, aura)| aura.radius)
+        .map(|(_, aura)| aura.bounding_radius())
         .fold(0.0, f64::max);
     let cell_m = 2.0 * (geometry.visit_m + widest);
     let mut places: BTreeMap<RegionId, BTreeSet<Cell>> = BTreeMap::new();
     for (_, aura) in remote.iter() {
         let (x, z) = (aura.centre.x, aura.centre.z);
-        if home.distance(x, z) <= aura.radius + geometry.visit_m {
+        if home.distance(x, z) <= aura.bounding_radius() + geometry.visit_m {
             let cell = ((x / cell_m).floor() as i64, (z / cell_m).floor() as i64);
             places.entry(aura.owner).or_default().insert(cell);
         }
@@ -143,8 +145,7 @@ fn are_near(some: &BTreeSet<Cell>, others: &BTreeSet<Cell>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::BoundaryConfig;
-    use crate::testing::ball;
+    use crate::testing::{ball, safe};
     use domain::{BodyId, Epoch, Layout, Tick};
     use glam::DVec3;
     use wire::{AuraUpsert, ClusterKey};
@@ -159,7 +160,7 @@ mod tests {
     }
 
     fn geometry() -> AuraGeometry {
-        AuraGeometry::of(&BoundaryConfig::default())
+        AuraGeometry::of(&safe())
     }
 
     fn remote(auras: &[(u32, u64, f64, f64)]) -> RemoteAuras {
@@ -171,9 +172,11 @@ mod tests {
                 tick: Tick(1),
                 centre: DVec3::new(*x, 0.0, *z),
                 radius: 0.5,
+                spine: glam::Vec3::ZERO,
                 reach: 4.0,
                 growth: 0.5,
                 key: ClusterKey {
+                    class: 0,
                     since: Tick(0),
                     body: BodyId(*body),
                 },

@@ -41,7 +41,7 @@ impl Call {
 /// `key_towards` gives the body's rank if the aura's owner knows that it projects, else `None`: then it always moves.
 pub fn strongest_call(
     body: &BodyView,
-    index: &AuraIndex<'_>,
+    index: &AuraIndex,
     tie_break: bool,
     key_towards: impl Fn(RegionId) -> Option<ClusterKey>,
 ) -> Option<Call> {
@@ -69,16 +69,16 @@ pub fn strongest_call(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::BoundaryConfig;
     use crate::geometry::AuraGeometry;
     use crate::remote_auras::RemoteAuras;
-    use crate::testing::ball;
+    use crate::testing::{ball, safe};
     use domain::{Epoch, Rect, Tick};
     use glam::DVec3;
     use wire::AuraUpsert;
 
     fn key(since: u64, body: u64) -> ClusterKey {
         ClusterKey {
+            class: 0,
             since: Tick(since),
             body: BodyId(body),
         }
@@ -95,6 +95,7 @@ mod tests {
             tick: Tick(10),
             centre: DVec3::new(x, 0.0, 0.0),
             radius: 0.5,
+            spine: glam::Vec3::ZERO,
             reach: 2.0,
             growth: 0.0,
             key: key(since, body),
@@ -115,7 +116,7 @@ mod tests {
         for (owner, upsert) in auras {
             remote.upsert(RegionId(*owner), upsert);
         }
-        let geometry = AuraGeometry::of(&BoundaryConfig::default());
+        let geometry = AuraGeometry::of(&safe());
         let index = AuraIndex::build(&remote, &geometry, Tick(10), &Rect::EVERYWHERE);
         strongest_call(&ball(1, x, 0.0, 0.5), &index, tie_break, |_| mine)
     }

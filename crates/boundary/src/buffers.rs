@@ -104,9 +104,11 @@ mod tests {
             tick: Tick(tick),
             centre: DVec3::ZERO,
             radius: 1.0,
+            spine: glam::Vec3::ZERO,
             reach: 1.0,
             growth: 0.0,
             key: ClusterKey {
+                class: 0,
                 since: Tick(0),
                 body: BodyId(body),
             },

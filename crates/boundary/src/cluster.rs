@@ -12,10 +12,11 @@ use domain::BodyId;
 /// Bodies lie in square cells of the ground plane, in one array sorted by cell: three short runs of it hold everything
 /// that can be linked to a body. Hash maps of cells took most of the boundary's time.
 pub struct ClusterFinder<'a> {
-    link_m: f64,
     cell_m: f64,
     // Ascending by id; a body's number is its place here.
     views: Vec<BodyView>,
+    // Each body's half of the link distance, beyond its bounding sphere.
+    halves: Vec<f64>,
     taken: Vec<bool>,
     // Ascending by place.
     cells: Vec<Cell>,
@@ -35,12 +36,23 @@ struct Cell {
 impl<'a> ClusterFinder<'a> {
     /// Over these bodies; `assembly` adds the bodies tied to one by joints.
     pub fn new(
-        mut views: Vec<BodyView>,
+        views: Vec<BodyView>,
         link_m: f64,
         assembly: &'a dyn Fn(BodyId, &mut Vec<BodyId>),
     ) -> Self {
+        Self::with_halves(views, |_| link_m / 2.0, assembly)
+    }
+
+    /// As [`Self::new`], but each body has its own half of the distance.
+    pub fn with_halves(
+        mut views: Vec<BodyView>,
+        half_m: impl Fn(&BodyView) -> f64,
+        assembly: &'a dyn Fn(BodyId, &mut Vec<BodyId>),
+    ) -> Self {
         views.sort_unstable_by_key(|view| view.id);
+        let halves: Vec<f64> = views.iter().map(half_m).collect();
         let widest = views.iter().map(|view| view.radius).fold(0.0, f64::max);
+        let link_m = 2.0 * halves.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let cell_m = (link_m + 2.0 * widest).max(1e-3);
         let mut places: Vec<_> = (0..)
             .zip(&views)
@@ -60,8 +72,8 @@ impl<'a> ClusterFinder<'a> {
                 Some(cell)
             });
         Self {
-            link_m,
             cell_m,
+            halves,
             cells: cells.collect(),
             residents: places.iter().map(|(_, number)| *number).collect(),
             taken: vec![false; views.len()],
@@ -103,7 +115,7 @@ impl<'a> ClusterFinder<'a> {
         while let Some(&number) = found.get(next) {
             next += 1;
             let view = self.views[number as usize];
-            self.reach_around(&view, found);
+            self.reach_around(&view, self.halves[number as usize], found);
             let mut tied = std::mem::take(&mut self.tied);
             (self.assembly)(view.id, &mut tied);
             for other in tied.drain(..) {
@@ -125,7 +137,7 @@ impl<'a> ClusterFinder<'a> {
         }
     }
 
-    fn reach_around(&mut self, view: &BodyView, found: &mut Vec<u32>) {
+    fn reach_around(&mut self, view: &BodyView, half_m: f64, found: &mut Vec<u32>) {
         let (x, z) = cell_of(view, self.cell_m);
         for x in x - 1..=x + 1 {
             let first = self.cells.partition_point(|cell| cell.at < (x, z - 1));
@@ -137,7 +149,7 @@ impl<'a> ClusterFinder<'a> {
                 while at < cell.start + cell.len {
                     let number = self.residents[at as usize];
                     let other = &self.views[number as usize];
-                    let reach = view.radius + other.radius + self.link_m;
+                    let reach = view.radius + other.radius + half_m + self.halves[number as usize];
                     let taken = &mut self.taken[number as usize];
                     if !*taken {
                         if reach < 0.0 || view.centre.distance_squared(other.centre) > reach * reach

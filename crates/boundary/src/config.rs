@@ -42,8 +42,10 @@ pub enum Policy {
 pub enum AuraSize {
     /// The thesis's formula, 3n − 1 steps at the speed tolerance.
     Thesis,
-    /// Sufficient at every n, with catch-up and unaligned steps; grows while no news arrives (default).
+    /// Sufficient at every n, with catch-up and unaligned steps; grows while no news arrives.
     Safe,
+    /// Each body's own: from how it moves, kept by its owner; almost nothing for what rests (default).
+    Adaptive,
 }
 
 /// What happens to a cluster between its old owner's last step and its new owner's next one.
@@ -71,17 +73,27 @@ pub struct BoundaryConfig {
     pub tolerances: Tolerances,
     /// The physics step.
     pub step: TickLength,
+    /// Strength of gravity, m/s² (default 9.81): what stands still may begin to fall.
+    pub gravity: f64,
+    /// Size `adaptive`: hold bodies to what they have promised (default). Without, the bound is a hope.
+    pub keep_promises: bool,
+    /// Size `adaptive`: the share of its motion that a body promises. Less than 1 is for tests: promises that are too
+    /// small must be kept all the same.
+    pub promise_share: f64,
 }
 
 impl Default for BoundaryConfig {
     fn default() -> Self {
         Self {
             policy: Policy::Aura,
-            aura: AuraSize::Safe,
+            aura: AuraSize::Adaptive,
             handover: HandoverMode::CatchUp,
             tie_break: true,
             tolerances: Tolerances::default(),
             step: TickLength::default(),
+            gravity: 9.81,
+            keep_promises: true,
+            promise_share: 1.0,
         }
     }
 }

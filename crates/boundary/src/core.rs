@@ -1,6 +1,8 @@
 //! [`Boundary`]: the state of one region's boundaries and the order of what happens in a tick.
 
+mod adaptive;
 mod departing;
+mod keeping_word;
 mod projecting;
 mod recovery;
 mod spawning;
@@ -13,18 +15,22 @@ use crate::buffers::Buffers;
 use crate::config::{AuraSize, BoundaryConfig, Policy};
 use crate::geometry::AuraGeometry;
 use crate::handover::{Arrival, HandoverLedger};
+use crate::keeping::{Kept, Place};
 use crate::lifecycle::{LifeState, Transition, change};
-use crate::nursery::{Ghost, Nursery};
+use crate::nursery::{Ghost, Nursery, live_view_of};
 use crate::projection::{Regions, Track};
-use crate::remote_auras::{RemoteAura, RemoteAuras};
+use crate::promise::PromiseLaw;
+use crate::remote_auras::{AuraIndex, RemoteAura, RemoteAuras};
 use crate::tolerance_watch::{ExceededTolerances, ToleranceWatch};
-use crate::view::Bodies;
-use domain::{BodyId, Cluster, Epoch, Rect, RegionId, RegionMap, RegionMapError, SimTime, Tick};
+use crate::view::{Bodies, BodyView};
+use domain::{
+    Body, BodyId, Cluster, Epoch, Rect, RegionId, RegionMap, RegionMapError, SimTime, Tick,
+};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
 use wire::{
-    AuraDelete, AuraUpsert, Envelope, HandoverCause, HandoverNumber, Member, Message, NewOwner,
-    Offer, Unborn,
+    AuraDelete, AuraUpsert, Bond, Envelope, HandoverCause, HandoverNumber, Member, Message,
+    NewOwner, Offer, Unborn,
 };
 
 /// How often the island test runs with size `safe`. It frees bodies from a host they have left; nothing depends on its haste.
@@ -43,6 +49,8 @@ pub struct Departure {
     pub unborn: Vec<Unborn>,
     /// Regions that have been told of every member who its new owner is.
     pub told: Vec<RegionId>,
+    /// What the members have promised (size `adaptive`).
+    pub bonds: Vec<(BodyId, Bond)>,
 }
 
 /// Something a driver may want to know.
@@ -65,8 +73,26 @@ pub struct Boundary {
     neighbours: Vec<(RegionId, Rect)>,
     config: BoundaryConfig,
     geometry: AuraGeometry,
+    /// Size `adaptive` only.
+    law: Option<PromiseLaw>,
     tracks: FxHashMap<BodyId, Track>,
     projecting: BTreeSet<BodyId>,
+    // Bodies that have promised something.
+    bound: BTreeSet<BodyId>,
+    // Where the bodies near a border were after the last step, ascending; and those that have entered since.
+    near_before: Vec<(BodyId, Place)>,
+    entered: FxHashMap<BodyId, Place>,
+    // Bodies near a border, ascending, and fast ones wherever they are, between the two parts of a tick.
+    near_now: Vec<BodyView>,
+    fast_now: Vec<BodyId>,
+    // Bodies near something foreign, ascending.
+    concerned: Vec<BodyId>,
+    // The foreign auras of this tick.
+    index: AuraIndex,
+    // For how many ticks bodies have been held without a pause.
+    holding: FxHashMap<BodyId, u64>,
+    kept: Kept,
+    largest_cluster: u64,
     // Created since the last step: not yet classified.
     fresh: Vec<BodyId>,
     remote: RemoteAuras,
@@ -106,14 +132,26 @@ impl Boundary {
             .all(|region| map.neighbours(region).len() + 1 == map.len());
         let neighbours = map.neighbours(me).iter();
         let neighbours = neighbours.map(|other| (*other, map.rect(*other))).collect();
+        let is_adaptive = config.policy == Policy::Aura && config.aura == AuraSize::Adaptive;
         Ok(Self {
             me,
+            law: is_adaptive.then(|| PromiseLaw::of(&config)),
             neighbours,
             map,
             config,
             geometry,
             tracks: FxHashMap::default(),
             projecting: BTreeSet::new(),
+            bound: BTreeSet::new(),
+            near_before: Vec::new(),
+            entered: FxHashMap::default(),
+            near_now: Vec::new(),
+            fast_now: Vec::new(),
+            concerned: Vec::new(),
+            index: AuraIndex::default(),
+            holding: FxHashMap::default(),
+            kept: Kept::default(),
+            largest_cluster: 0,
             fresh: Vec::new(),
             remote: RemoteAuras::default(),
             nursery: Nursery::new(),
@@ -139,13 +177,17 @@ impl Boundary {
     // ── commands ───────────────────────────────────────────────────────────────────────────────────────────────
 
     /// A body of the scene's start, or a newborn, is ours; under this epoch.
-    pub fn adopt(&mut self, tick: Tick, body: BodyId) -> Epoch {
+    pub fn adopt(&mut self, tick: Tick, body: &Body) -> Epoch {
         let mut track = Track::new(Epoch(0), LifeState::Injected, None);
-        if let Some(ghost) = self.nursery.remove(&body) {
+        let ghost = self.nursery.remove(&body.id);
+        let view = live_view_of(body, self.config.gravity);
+        self.bind_newborn(tick, &mut track, &view, ghost.as_ref());
+        if let Some(ghost) = ghost {
             track.since = Some(ghost.first);
             track.epoch = ghost.epoch;
             track.audience = ghost.audience;
         }
+        let body = body.id;
         let epoch = track.epoch;
         self.report(tick, body, None, LifeState::Injected);
         self.ledger.learn(body, epoch, self.me);
@@ -166,6 +208,7 @@ impl Boundary {
         self.unannounce(tick, body);
         if let Some(track) = self.tracks.remove(&body) {
             self.projecting.remove(&body);
+            self.bound.remove(&body);
             self.report(tick, body, Some(track.state), LifeState::Destroyed);
             self.withdraw(body, track.epoch, &track.audience, tick, None);
         }
@@ -185,6 +228,7 @@ impl Boundary {
             cluster,
             unborn: departure.unborn,
             told: departure.told,
+            bonds: departure.bonds,
         };
         let handover = offer.handover;
         self.ledger.offered(departure.to, tick, offer.clone());
@@ -209,6 +253,9 @@ impl Boundary {
             track.audience.extend(told);
             track.audience.sort_unstable();
             track.audience.dedup();
+            if let Some(law) = self.law {
+                self.bind_arrival(tick, &law, &mut track, body, member, &offer.bonds);
+            }
             self.report(tick, body.id, None, LifeState::Received);
             self.change_state(&mut track, body.id, LifeState::Injected, tick);
             self.tracks.insert(body.id, track);
@@ -256,8 +303,9 @@ impl Boundary {
                 // The thesis's deletes do not say where the body went.
                 delete.moved_to = delete
                     .moved_to
-                    .filter(|_| self.config.aura == AuraSize::Safe);
-                self.remote.delete(&delete, self.me, self.patience_ticks());
+                    .filter(|_| self.config.aura != AuraSize::Thesis);
+                let (patience, keep_own) = (self.patience_ticks(), self.is_adaptive());
+                self.remote.delete(&delete, self.me, patience, keep_own);
             }
             Message::Offer(offer) => self.receive(Arrival {
                 from,
@@ -314,6 +362,9 @@ impl Boundary {
         }
         if self.config.policy == Policy::Naive {
             return self.naive_crossings(tick, bodies);
+        }
+        if let Some(law) = self.law {
+            return self.after_adaptive_step(tick, &law, bodies);
         }
         self.remote.expire(tick);
         let mut projecting = self.classify(tick, bodies);
@@ -424,6 +475,16 @@ impl Boundary {
     /// Accepted arrivals that wait for their tick.
     pub fn waiting(&self) -> impl Iterator<Item = &Arrival> {
         self.arrivals.iter()
+    }
+
+    /// The largest cluster of which it had to be decided whether it leaves (size `adaptive`).
+    pub fn largest_cluster(&self) -> u64 {
+        self.largest_cluster
+    }
+
+    /// The lengths of each body (size `adaptive`).
+    pub fn law(&self) -> Option<&PromiseLaw> {
+        self.law.as_ref()
     }
 
     /// Tolerances exceeded so far.

@@ -1,6 +1,6 @@
 //! Two boundaries talk to each other over a perfect wire; the worlds are plain lists of balls.
 
-use crate::testing::{Balls, ball};
+use crate::testing::{Balls, ball, safe};
 use crate::{Boundary, BoundaryConfig, Departure};
 use domain::{
     Body, BodyForm, BodyId, Cluster, Epoch, Layout, Motion, Rect, RegionId, RegionMap, Shape,
@@ -35,7 +35,7 @@ impl Pair {
     fn put(&mut self, side: usize, id: u64, x: f64) {
         let (boundary, balls) = &mut self.sides[side];
         balls.put(ball(id, x, 0.0, 0.5));
-        boundary.adopt(self.tick, BodyId(id));
+        boundary.adopt(self.tick, &body(id, x));
     }
 
     /// One tick on both sides; what is said arrives before the next. Returns who left from where.
@@ -102,7 +102,7 @@ fn body(id: u64, x: f64) -> Body {
 /// AP-11, AP-12, AP-19: whoever touches an aura goes to its owner with its whole cluster, in one tick.
 #[test]
 fn a_touched_cluster_moves_whole_to_the_auras_owner() {
-    let mut pair = Pair::new(BoundaryConfig::default());
+    let mut pair = Pair::new(safe());
     pair.put(0, 1, -1.0);
     pair.tick();
     pair.tick();
@@ -134,7 +134,7 @@ fn a_touched_cluster_moves_whole_to_the_auras_owner() {
 /// AP-21: the receiver drops the aura of a body it has received; after that nobody holds an aura without its body.
 #[test]
 fn no_aura_is_left_behind() {
-    let mut pair = Pair::new(BoundaryConfig::default());
+    let mut pair = Pair::new(safe());
     pair.put(0, 1, -1.0);
     pair.put(1, 2, 1.0);
     for _ in 0..30 {
@@ -156,7 +156,7 @@ fn the_tie_break_ends_the_two_object_thrash() {
     let moves = |tie_break| {
         let mut pair = Pair::new(BoundaryConfig {
             tie_break,
-            ..BoundaryConfig::default()
+            ..safe()
         });
         pair.put(0, 1, -12.0);
         pair.put(1, 2, 12.0);
@@ -183,7 +183,7 @@ fn the_tie_break_ends_the_two_object_thrash() {
 /// A spawn near a border waits until its aura is known; one in the interior is born at once.
 #[test]
 fn a_spawn_near_a_border_is_announced_first() {
-    let mut pair = Pair::new(BoundaryConfig::default());
+    let mut pair = Pair::new(safe());
     assert!(pair.sides[0].0.announce(Tick::ZERO, &body(1, -60.0)));
     assert!(!pair.sides[0].0.announce(Tick::ZERO, &body(2, -1.0)));
     let announce_ticks = pair.sides[0].0.geometry().announce_ticks;
@@ -204,7 +204,7 @@ fn a_spawn_near_a_border_is_announced_first() {
 /// A spawn that touches a neighbour's aura is created on that neighbour: nothing is born into a contact across a border.
 #[test]
 fn a_spawn_in_a_neighbours_aura_goes_to_that_neighbour() {
-    let mut pair = Pair::new(BoundaryConfig::default());
+    let mut pair = Pair::new(safe());
     pair.put(1, 7, 1.0);
     pair.tick();
     pair.tick();
@@ -228,15 +228,14 @@ fn regions_too_small_for_the_auras_are_refused() {
         max: [4.0; 2],
     };
     let map = RegionMap::build(Layout::Grid, 4, extent).expect("a map");
-    let error =
-        Boundary::new(RegionId(0), map, BoundaryConfig::default(), false).expect_err("small");
+    let error = Boundary::new(RegionId(0), map, safe(), false).expect_err("small");
     assert!(error.to_string().contains("4.0 m"), "{error}");
 }
 
 /// AP-2, I3: a body that has been handed over to us and waits for its tick is in no world and has no aura; a spawn must not be born onto it.
 #[test]
 fn a_spawn_beside_a_waiting_arrival_is_announced() {
-    let mut pair = Pair::new(BoundaryConfig::default());
+    let mut pair = Pair::new(safe());
     let offer = wire::Offer {
         handover: wire::HandoverNumber(1),
         tick: Tick(5),
@@ -244,6 +243,7 @@ fn a_spawn_beside_a_waiting_arrival_is_announced() {
         members: vec![wire::Member {
             epoch: Epoch(1),
             projecting_since: None,
+            rank: None,
         }],
         cluster: Cluster {
             bodies: vec![body(7, -50.0)],
@@ -251,6 +251,7 @@ fn a_spawn_beside_a_waiting_arrival_is_announced() {
         },
         unborn: Vec::new(),
         told: Vec::new(),
+        bonds: Vec::new(),
     };
     let (far, near) = (body(8, -70.0), body(9, -50.5));
     assert!(

@@ -72,6 +72,12 @@ pub fn hop_steps(tolerances: &Tolerances, step: TickLength) -> u64 {
     ((steps - 1e-9).ceil() as u64).max(1)
 }
 
+/// `h`: within so many ticks whatever a region says is used by the other. Steps of two servers are not aligned, hence
+/// one more.
+pub fn safe_hop_ticks(config: &BoundaryConfig) -> u64 {
+    hop_steps(&config.tolerances, config.step) + 1
+}
+
 /// The lengths and times that one configuration leads to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AuraGeometry {
@@ -85,6 +91,10 @@ pub struct AuraGeometry {
     pub growth_m: f64,
     /// Growth stops at this age, in ticks; older news means that a tolerance is exceeded.
     pub max_age_ticks: u64,
+    /// How much an aura grows per tick beyond that age, for as many ticks again.
+    pub late_growth_m: f64,
+    /// A region narrower than this could have bodies that project over it and beyond.
+    pub narrowest_m: f64,
     /// Bodies of one owner whose surfaces (bounding spheres) are nearer than this belong to one cluster.
     pub link_m: f64,
     /// A body this near to a region counts as visiting it (see [`crate::audience`]).
@@ -100,6 +110,7 @@ impl AuraGeometry {
         match config.aura {
             AuraSize::Thesis => Self::thesis(config, per_tick),
             AuraSize::Safe => Self::safe(config, per_tick),
+            AuraSize::Adaptive => Self::adaptive(config, per_tick),
         }
     }
 
@@ -111,6 +122,8 @@ impl AuraGeometry {
             reach_m: aura.reach_m,
             growth_m: 0.0,
             max_age_ticks: 0,
+            late_growth_m: 0.0,
+            narrowest_m: 2.0 * aura.reach_m,
             // Aura overlaps aura: the thesis's own cluster relation (4.2), twice the reach.
             link_m: 2.0 * aura.reach_m,
             visit_m: per_tick * (4 * aura.hop_steps + 2) as f64,
@@ -119,7 +132,7 @@ impl AuraGeometry {
     }
 
     fn safe(config: &BoundaryConfig, per_tick: f64) -> Self {
-        let h = hop_steps(&config.tolerances, config.step) + 1;
+        let h = safe_hop_ticks(config);
         let in_flight = match config.handover {
             HandoverMode::CatchUp => h,
             HandoverMode::Freeze => 0,
@@ -132,6 +145,8 @@ impl AuraGeometry {
             reach_m,
             growth_m: per_tick,
             max_age_ticks,
+            late_growth_m: 0.0,
+            narrowest_m: 2.0 * per_tick * (2 * h + 1) as f64,
             // A body is in another's aura: the smallest safe relation. It is as wide as the widest aura, or a body
             // left behind would be called after its cluster and sent back as an island, for ever.
             link_m: reach_m + per_tick * max_age_ticks as f64,
@@ -140,19 +155,47 @@ impl AuraGeometry {
         }
     }
 
+    /// What does not depend on the single body; the rest is [`PromiseLaw`](crate::promise::PromiseLaw)'s.
+    fn adaptive(config: &BoundaryConfig, per_tick: f64) -> Self {
+        let h = safe_hop_ticks(config);
+        Self {
+            hop_ticks: h,
+            // Of the fastest body, and a metre for what it may fall meanwhile.
+            trigger_depth_m: per_tick * (3 * h + 2) as f64 + 1.0,
+            reach_m: per_tick * (h + 1) as f64,
+            growth_m: per_tick,
+            max_age_ticks: h,
+            late_growth_m: per_tick,
+            narrowest_m: 2.0 * per_tick * (2 * h + 1) as f64,
+            link_m: 2.0 * per_tick * (2 * h + 2) as f64,
+            visit_m: per_tick * (4 * h + 2) as f64,
+            announce_ticks: 2 * h + 2,
+        }
+    }
+
     /// The reach of an aura by the time its news is `age` ticks old.
     pub fn reach_at(&self, reach_m: f64, growth_m: f64, age: u64) -> f64 {
-        reach_m + growth_m * age.min(self.max_age_ticks) as f64
+        let on_time = reach_m + growth_m * age.min(self.max_age_ticks) as f64;
+        match growth_m > 0.0 {
+            true => on_time + self.late_growth_m * self.late_ticks(age) as f64,
+            false => on_time,
+        }
+    }
+
+    /// A region narrower than this is refused.
+    pub fn smallest_region_m(&self) -> f64 {
+        self.narrowest_m
+    }
+
+    /// How much later than the tolerances allow news of this age is; beyond as many ticks again it does not count.
+    pub fn late_ticks(&self, age: u64) -> u64 {
+        age.saturating_sub(self.max_age_ticks)
+            .min(self.max_age_ticks + 1)
     }
 
     /// The reach sent for a sleeping body: it may have been awake for a hop before we hear of it.
     pub fn resting_reach_m(&self) -> f64 {
         self.reach_m + self.growth_m * self.hop_ticks as f64
-    }
-
-    /// A region narrower than this could have bodies that project over it and beyond.
-    pub fn smallest_region_m(&self) -> f64 {
-        2.0 * self.trigger_depth_m
     }
 }
 
@@ -213,7 +256,7 @@ mod tests {
         for frame_ms in [1.0, 5.0, 7.0, 8.33, 15.0, 32.0, 60.0] {
             let config = BoundaryConfig {
                 tolerances: tolerances(32.0, 2.0, frame_ms),
-                ..BoundaryConfig::default()
+                ..crate::testing::safe()
             };
             let geometry = AuraGeometry::of(&config);
             let per_tick = 32.0 / 60.0;

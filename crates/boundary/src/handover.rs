@@ -293,6 +293,7 @@ fn keep_members(mut offer: Offer, keep: &BTreeSet<BodyId>) -> Offer {
         .filter(|(body, _)| keep.contains(&body.id))
         .unzip();
     offer.members = members;
+    offer.bonds.retain(|(body, _)| keep.contains(body));
     offer.cluster = Cluster {
         bodies,
         joints: joints
@@ -335,6 +336,7 @@ mod tests {
                 .map(|(_, epoch)| Member {
                     epoch: Epoch(*epoch),
                     projecting_since: None,
+                    rank: None,
                 })
                 .collect(),
             cluster: Cluster {
@@ -343,6 +345,7 @@ mod tests {
             },
             unborn: Vec::new(),
             told: Vec::new(),
+            bonds: Vec::new(),
         }
     }
 

@@ -2,8 +2,9 @@
 
 use crate::boundary_traversal::destination;
 use crate::cluster::ClusterFinder;
-use crate::config::{BoundaryConfig, Policy};
+use crate::config::{AuraSize, BoundaryConfig, Policy};
 use crate::geometry::AuraGeometry;
+use crate::promise::PromiseLaw;
 use crate::view::BodyView;
 use domain::{BodyId, RegionId, RegionMap};
 use std::collections::BTreeMap;
@@ -15,13 +16,18 @@ pub fn owners(
     config: &BoundaryConfig,
     assembly: &dyn Fn(BodyId, &mut Vec<BodyId>),
 ) -> BTreeMap<BodyId, RegionId> {
-    let link_m = match config.policy {
-        Policy::Aura => AuraGeometry::of(config).link_m,
-        // Only joints tie: overlap is what this policy does not care about. Below zero no two spheres are near.
-        Policy::Naive | Policy::Replicate => f64::NEG_INFINITY,
-    };
     let ids: Vec<BodyId> = views.iter().map(|view| view.id).collect();
-    let mut finder = ClusterFinder::new(views, link_m, assembly);
+    let mut finder = match (config.policy, config.aura) {
+        (Policy::Aura, AuraSize::Adaptive) => {
+            let law = PromiseLaw::of(config);
+            ClusterFinder::with_halves(views, |view| law.half_m(view), assembly)
+        }
+        (Policy::Aura, _) => ClusterFinder::new(views, AuraGeometry::of(config).link_m, assembly),
+        // Only joints tie: overlap is what these policies do not care about. Below zero no two spheres are near.
+        (Policy::Naive | Policy::Replicate, _) => {
+            ClusterFinder::new(views, f64::NEG_INFINITY, assembly)
+        }
+    };
     let mut owners = BTreeMap::new();
     for id in ids {
         let cluster = finder.take(id);
@@ -37,7 +43,7 @@ pub fn owners(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::ball;
+    use crate::testing::{ball, safe};
     use domain::{Layout, Rect};
 
     #[test]
@@ -54,7 +60,7 @@ mod tests {
             ball(4, -60.0, 0.0, 0.5),
         ];
         let nobody = |_: BodyId, _: &mut Vec<BodyId>| {};
-        let aura = owners(views.clone(), &map, &BoundaryConfig::default(), &nobody);
+        let aura = owners(views.clone(), &map, &safe(), &nobody);
         let of = |owners: &BTreeMap<BodyId, RegionId>| {
             owners.values().map(|region| region.0).collect::<Vec<_>>()
         };

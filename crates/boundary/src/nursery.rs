@@ -8,6 +8,7 @@
 use crate::projection::Regions;
 use crate::view::BodyView;
 use domain::{Body, BodyId, Epoch, Rect, Tick};
+use glam::{DVec3, Vec3};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use wire::ClusterKey;
@@ -36,9 +37,15 @@ impl Ghost {
         view_of(&self.body)
     }
 
+    /// As it will move once it is born.
+    pub fn live_view(&self, pull: f64) -> BodyView {
+        live_view_of(&self.body, pull)
+    }
+
     /// Its rank in the tie-break.
     pub fn key(&self) -> ClusterKey {
         ClusterKey {
+            class: 0,
             since: self.first,
             body: self.body.id,
         }
@@ -55,17 +62,43 @@ impl Ghost {
 pub fn view_of(body: &Body) -> BodyView {
     let centre = body.motion.position;
     let radius = f64::from(body.form.shape.bounding_radius());
+    let (spine, girth) = body.form.shape.spine();
     BodyView {
         id: body.id,
         centre,
+        rotation: body.motion.rotation,
         radius,
+        spine: body.motion.rotation * spine,
+        girth: girth.into(),
         ground: Rect {
             min: [centre.x - radius, centre.z - radius],
             max: [centre.x + radius, centre.z + radius],
         },
-        speed: 0.0,
+        velocity: DVec3::ZERO,
+        surge: 0.0,
+        pull: 0.0,
         asleep: true,
     }
+}
+
+/// A body as the boundary will see it in the world, where gravity has this strength (m/s²).
+pub fn live_view_of(body: &Body, gravity: f64) -> BodyView {
+    let view = view_of(body);
+    let motion = &body.motion;
+    let velocity = motion.linear_velocity.as_dvec3();
+    let asleep = body.rest.asleep;
+    BodyView {
+        velocity,
+        surge: surge(motion.linear_velocity, motion.angular_velocity, view.spine),
+        pull: gravity * f64::from(body.form.gravity_scale).abs(),
+        asleep,
+        ..view
+    }
+}
+
+/// The speed of the fastest point of a body's line.
+pub fn surge(velocity: Vec3, spin: Vec3, spine: Vec3) -> f64 {
+    (velocity.length() + spin.cross(spine).length()).into()
 }
 
 /// All announced spawns of a region, in body order.

@@ -10,7 +10,7 @@ use crate::view::BodyView;
 use domain::{BodyId, Epoch, Rect, RegionId, Tick};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
-use wire::{AuraUpsert, ClusterKey};
+use wire::{AuraUpsert, Bond, ClusterKey};
 
 /// A few regions. Kept within the track itself: every projecting body's is read at every tick, and memory that lies elsewhere
 /// costs more than all the arithmetic.
@@ -35,6 +35,59 @@ pub struct Track {
     pub key: Option<ClusterKey>,
     /// It was above the speed tolerance when last looked at.
     pub too_fast: bool,
+    /// What it has promised, if anybody may rely on it (size `adaptive`). Most bodies are far from every border and
+    /// have none.
+    pub bound: Option<Box<Bound>>,
+}
+
+/// What a body of size `adaptive` has promised, and to whom.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    /// What it is held to, oldest first. The last one stands; those before it have been replaced.
+    pub bonds: Vec<Bond>,
+    /// From this tick on it may leave its home; before, neighbours may not have heard of it.
+    pub may_leave: Tick,
+    /// It goes on projecting up to this tick, wherever it is.
+    pub lingers_until: Tick,
+    /// What its audience was told last.
+    pub told: Option<(Bond, ClusterKey)>,
+}
+
+impl Default for Bound {
+    /// Nobody knows of it: it stays at home.
+    fn default() -> Self {
+        Self {
+            bonds: Vec::new(),
+            may_leave: Tick(u64::MAX),
+            lingers_until: Tick::ZERO,
+            told: None,
+        }
+    }
+}
+
+impl Bound {
+    /// What stands.
+    pub fn standing(&self) -> Option<&Bond> {
+        self.bonds.last()
+    }
+
+    /// Gives another promise; the one that stood is kept for `notice_ticks` more. Promises whose time is over go.
+    pub fn promise(&mut self, tick: Tick, notice_ticks: u64, next: Bond) {
+        self.forget_over(tick);
+        if let Some(standing) = self.bonds.last_mut() {
+            if *standing == next {
+                return;
+            }
+            standing.until = Some(tick + notice_ticks);
+        }
+        self.bonds.push(next);
+    }
+
+    /// Nobody may rely any more on what ended before this tick.
+    pub fn forget_over(&mut self, tick: Tick) {
+        self.bonds
+            .retain(|bond| bond.until.is_none_or(|until| until >= tick));
+    }
 }
 
 impl Track {
@@ -49,6 +102,7 @@ impl Track {
             told_asleep: false,
             key: None,
             too_fast: false,
+            bound: None,
         }
     }
 
@@ -87,6 +141,7 @@ pub fn object_boundary_update(
         (geometry.reach_m, geometry.growth_m)
     };
     let own_key = ClusterKey {
+        class: 0,
         since: track.since.unwrap_or(tick),
         body,
     };
@@ -96,6 +151,7 @@ pub fn object_boundary_update(
         tick,
         centre: view.centre,
         radius: view.radius as f32,
+        spine: glam::Vec3::ZERO,
         reach: reach as f32,
         growth: growth as f32,
         key: track.key.unwrap_or(own_key),
@@ -130,8 +186,7 @@ pub fn state_at(ground: &Rect, home: &Rect, boundaries: &[RegionId]) -> LifeStat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::BoundaryConfig;
-    use crate::testing::ball;
+    use crate::testing::{ball, safe};
 
     fn track() -> Track {
         Track::new(Epoch(3), LifeState::HostRegion, None)
@@ -153,7 +208,7 @@ mod tests {
     /// AP-6, AP-7, AP-8 (OBU): id, place and radius; nothing new about a sleeper.
     #[test]
     fn a_sleeper_speaks_once() {
-        let geometry = AuraGeometry::of(&BoundaryConfig::default());
+        let geometry = AuraGeometry::of(&safe());
         let mut track = track();
         let mut view = ball(7, 1.0, 0.0, 0.5);
         let (awake, to_all) = object_boundary_update(BodyId(7), &track, &view, Tick(9), &geometry);

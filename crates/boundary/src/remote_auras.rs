@@ -6,7 +6,7 @@
 
 use crate::geometry::AuraGeometry;
 use crate::view::BodyView;
-use domain::{BodyId, Bounds, Epoch, Rect, RegionId, Tick};
+use domain::{BodyId, Bounds, Capsule, Epoch, Rect, RegionId, Tick};
 use glam::DVec3;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -30,8 +30,10 @@ pub struct RemoteAura {
     pub tick: Tick,
     /// The body's origin at that tick.
     pub centre: DVec3,
-    /// The body's bounding radius.
+    /// The body is within `radius` of the line from `centre − spine` to `centre + spine`.
     pub radius: f64,
+    /// See `radius`.
+    pub spine: DVec3,
     /// Reach beyond the bounding sphere at that tick.
     pub reach: f64,
     /// Growth of the reach per tick without news.
@@ -51,6 +53,7 @@ impl RemoteAura {
             tick: upsert.tick,
             centre: upsert.centre,
             radius: f64::from(upsert.radius),
+            spine: upsert.spine.as_dvec3(),
             reach: f64::from(upsert.reach),
             growth: f64::from(upsert.growth),
             key: upsert.key,
@@ -59,7 +62,33 @@ impl RemoteAura {
     }
 
     fn full_radius(&self, geometry: &AuraGeometry, now: Tick) -> f64 {
-        self.radius + geometry.reach_at(self.reach, self.growth, now.since(self.tick))
+        self.bounding_radius() + self.reach_at(geometry, now)
+    }
+
+    /// The radius of the body's bounding sphere.
+    pub fn bounding_radius(&self) -> f64 {
+        self.radius + self.spine.length()
+    }
+
+    /// The body as it was told.
+    pub fn capsule(&self) -> Capsule {
+        Capsule {
+            centre: self.centre,
+            spine: self.spine,
+            girth: self.radius,
+        }
+    }
+
+    /// How far beyond its bounding sphere the body may get, as far as is known at this tick.
+    pub fn reach_at(&self, geometry: &AuraGeometry, now: Tick) -> f64 {
+        let age = now.since(self.tick);
+        match self.provisional_until {
+            // On its way: nobody speaks for it meanwhile, and that is no silence.
+            Some(_) if geometry.late_growth_m > 0.0 => {
+                self.reach + self.growth * age.min(2 * geometry.max_age_ticks + 2) as f64
+            }
+            _ => geometry.reach_at(self.reach, self.growth, age),
+        }
     }
 
     /// How deep the body's bounding sphere is in the aura at this tick, if it touches.
@@ -123,7 +152,14 @@ impl RemoteAuras {
     }
 
     /// Removes an aura, or points it to the body's new owner until that one speaks.
-    pub fn delete(&mut self, delete: &AuraDelete, me: RegionId, patience_ticks: u64) {
+    /// A body on its way to `me` is known from its offer; with `keep_own` its aura stays until it is here.
+    pub fn delete(
+        &mut self,
+        delete: &AuraDelete,
+        me: RegionId,
+        patience_ticks: u64,
+        keep_own: bool,
+    ) {
         let stamp = (delete.epoch, delete.tick);
         let Some(known) = self.auras.get_mut(&delete.body) else {
             self.bury(delete.body, stamp);
@@ -133,7 +169,7 @@ impl RemoteAuras {
             return;
         }
         match delete.moved_to {
-            Some(new) if new.region != me && known.epoch == delete.epoch => {
+            Some(new) if (keep_own || new.region != me) && known.epoch == delete.epoch => {
                 known.owner = new.region;
                 known.key = new.key;
                 let end = delete.tick + patience_ticks;
@@ -210,44 +246,47 @@ type Cell = u64;
 
 /// The auras of one tick, sorted by cells of the ground plane, so that a body is compared only with those
 /// around it.
-pub struct AuraIndex<'a> {
-    now: Tick,
-    geometry: &'a AuraGeometry,
+#[derive(Clone, Debug, Default)]
+pub struct AuraIndex {
     // Ascending by cell.
-    auras: Vec<Placed<'a>>,
+    auras: Vec<Placed>,
     widest_m: f64,
     cell_m: f64,
     boxes: Vec<Bounds>,
     fallen_silent: u64,
 }
 
-struct Placed<'a> {
+#[derive(Clone, Copy, Debug)]
+struct Placed {
     /// That of its centre.
     cell: Cell,
     body: BodyId,
-    aura: &'a RemoteAura,
+    aura: RemoteAura,
+    /// At the index's tick.
+    radius: f64,
 }
 
-impl<'a> AuraIndex<'a> {
+impl AuraIndex {
     /// Sorts the auras that reach into `space`, as they are at this tick.
-    pub fn build(
-        remote: &'a RemoteAuras,
-        geometry: &'a AuraGeometry,
-        now: Tick,
-        space: &Rect,
-    ) -> Self {
+    pub fn build(remote: &RemoteAuras, geometry: &AuraGeometry, now: Tick, space: &Rect) -> Self {
         let mut auras = Vec::with_capacity(remote.len());
         let mut widest_m = 1.0_f64;
         let mut fallen_silent = 0;
-        let first_overdue = geometry.max_age_ticks + 1;
+        let first_overdue = geometry.hop_ticks + 2;
+        let late = Lateness::of(remote, geometry, now);
         for (body, aura) in remote.iter() {
             let is_awake = aura.growth > 0.0 && aura.provisional_until.is_none();
             fallen_silent += u64::from(is_awake && now.since(aura.tick) == first_overdue);
-            let radius = aura.full_radius(geometry, now);
+            let radius = aura.full_radius(geometry, now) + late.widens_m(aura);
             if space.distance_squared(aura.centre.x, aura.centre.z) <= radius * radius {
                 widest_m = widest_m.max(radius);
                 let cell = 0;
-                auras.push(Placed { cell, body, aura });
+                auras.push(Placed {
+                    cell,
+                    body,
+                    aura: *aura,
+                    radius,
+                });
             }
         }
         let cell_m = 2.0 * widest_m;
@@ -256,8 +295,6 @@ impl<'a> AuraIndex<'a> {
         }
         auras.sort_unstable_by_key(|placed| (placed.cell, placed.body));
         let mut index = Self {
-            now,
-            geometry,
             auras,
             widest_m,
             cell_m,
@@ -269,12 +306,7 @@ impl<'a> AuraIndex<'a> {
     }
 
     fn gather_boxes(&self) -> Vec<Bounds> {
-        let bounds = |placed: &Placed<'_>| {
-            Bounds::of_sphere(
-                placed.aura.centre,
-                placed.aura.full_radius(self.geometry, self.now),
-            )
-        };
+        let bounds = |placed: &Placed| Bounds::of_sphere(placed.aura.centre, placed.radius);
         if self.auras.len() <= FEW_AURAS {
             return self.auras.iter().map(bounds).collect();
         }
@@ -282,6 +314,20 @@ impl<'a> AuraIndex<'a> {
             .chunk_by(|a, b| a.cell == b.cell)
             .filter_map(|neighbours| neighbours.iter().map(bounds).reduce(Bounds::union))
             .collect()
+    }
+
+    /// Is there none?
+    pub fn is_empty(&self) -> bool {
+        self.auras.is_empty()
+    }
+
+    /// Does one of them reach into the rectangle?
+    pub fn reaches_into(&self, rect: &Rect) -> bool {
+        let reaches = |placed: &Placed| {
+            let centre = placed.aura.centre;
+            rect.distance_squared(centre.x, centre.z) <= placed.radius * placed.radius
+        };
+        self.auras.iter().any(reaches)
     }
 
     /// How many auras of moving bodies have had no news for one tick longer than the tolerances allow. Whoever asks at every
@@ -301,7 +347,17 @@ impl<'a> AuraIndex<'a> {
         body: &BodyView,
         mut touched: impl FnMut(BodyId, &RemoteAura, f64),
     ) {
-        let around = Bounds::of_sphere(body.centre, body.radius + self.widest_m);
+        self.for_each_within(body.centre, body.radius, &mut touched);
+    }
+
+    /// Calls back for every aura that the ball touches, with the depth.
+    pub fn for_each_within(
+        &self,
+        centre: DVec3,
+        radius: f64,
+        touched: &mut impl FnMut(BodyId, &RemoteAura, f64),
+    ) {
+        let around = Bounds::of_sphere(centre, radius + self.widest_m);
         let cell = |v: f64| cell_number(v, self.cell_m);
         for x in cell(around.min.x)..=cell(around.max.x) {
             let first = pack(x, cell(around.min.z));
@@ -311,11 +367,53 @@ impl<'a> AuraIndex<'a> {
                 .iter()
                 .take_while(|placed| placed.cell <= last);
             for placed in column {
-                if let Some(depth) = placed.aura.depth(body, self.geometry, self.now) {
-                    touched(placed.body, placed.aura, depth);
+                let sum = placed.radius + radius;
+                let distance = placed.aura.centre.distance(centre);
+                if distance <= sum {
+                    touched(placed.body, &placed.aura, sum - distance);
                 }
             }
         }
+    }
+}
+
+/// Who is later than the tolerances allow. Moving bodies are told of at every tick; if those of a region have no news,
+/// the news of its
+/// resting bodies is missing as well, and each of them may have been thrown.
+struct Lateness {
+    widening_m: Vec<(RegionId, f64)>,
+}
+
+impl Lateness {
+    fn of(remote: &RemoteAuras, geometry: &AuraGeometry, now: Tick) -> Self {
+        let mut newest: Vec<(RegionId, Tick)> = Vec::new();
+        let moving = |aura: &&RemoteAura| aura.growth > 0.0 && aura.provisional_until.is_none();
+        let speaks = geometry.late_growth_m > 0.0;
+        for aura in remote.auras.values().filter(moving).filter(|_| speaks) {
+            match newest.iter_mut().find(|(owner, _)| *owner == aura.owner) {
+                Some((_, tick)) => *tick = (*tick).max(aura.tick),
+                None => newest.push((aura.owner, aura.tick)),
+            }
+        }
+        let widening_m = newest.into_iter().filter_map(|(owner, tick)| {
+            let late = geometry.late_ticks(now.since(tick));
+            (late > 0).then_some((owner, geometry.late_growth_m * late as f64))
+        });
+        Self {
+            widening_m: widening_m.collect(),
+        }
+    }
+
+    /// Growing auras widen by themselves.
+    fn widens_m(&self, aura: &RemoteAura) -> f64 {
+        if aura.growth > 0.0 || aura.provisional_until.is_some() {
+            return 0.0;
+        }
+        let of_owner = self
+            .widening_m
+            .iter()
+            .find(|(owner, _)| *owner == aura.owner);
+        of_owner.map_or(0.0, |(_, widening)| *widening)
     }
 }
 
@@ -336,8 +434,7 @@ fn pack(x: i32, z: i32) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::BoundaryConfig;
-    use crate::testing::ball;
+    use crate::testing::{ball, safe};
     use wire::NewOwner;
 
     fn upsert(body: u64, epoch: u32, tick: u64, x: f64) -> AuraUpsert {
@@ -347,9 +444,11 @@ mod tests {
             tick: Tick(tick),
             centre: DVec3::new(x, 0.0, 0.0),
             radius: 0.5,
+            spine: glam::Vec3::ZERO,
             reach: 2.0,
             growth: 0.0,
             key: ClusterKey {
+                class: 0,
                 since: Tick(0),
                 body: BodyId(body),
             },
@@ -364,6 +463,7 @@ mod tests {
             moved_to: moved_to.map(|region| NewOwner {
                 region: RegionId(region),
                 key: ClusterKey {
+                    class: 0,
                     since: Tick(0),
                     body: BodyId(3),
                 },
@@ -388,7 +488,7 @@ mod tests {
     fn a_late_update_revives_nothing() {
         let mut auras = RemoteAuras::default();
         auras.upsert(RegionId(1), &upsert(7, 1, 10, 0.0));
-        auras.delete(&delete(7, 1, 12, None), ME, 8);
+        auras.delete(&delete(7, 1, 12, None), ME, 8, false);
         assert!(!auras.upsert(RegionId(1), &upsert(7, 1, 11, 0.0)));
         assert!(auras.is_empty());
         assert!(
@@ -403,7 +503,7 @@ mod tests {
         let mut auras = RemoteAuras::default();
         auras.upsert(RegionId(0), &upsert(7, 1, 10, 0.0));
         auras.upsert(RegionId(1), &upsert(7, 2, 14, 1.0));
-        auras.delete(&delete(7, 1, 12, Some(1)), ME, 8);
+        auras.delete(&delete(7, 1, 12, Some(1)), ME, 8, false);
         let aura = auras.get(BodyId(7)).expect("alive");
         assert_eq!((aura.owner, aura.epoch), (RegionId(1), Epoch(2)));
     }
@@ -413,7 +513,7 @@ mod tests {
     fn a_moved_aura_waits_for_its_new_owner() {
         let mut auras = RemoteAuras::default();
         auras.upsert(RegionId(0), &upsert(7, 1, 10, 0.0));
-        auras.delete(&delete(7, 1, 12, Some(1)), ME, 8);
+        auras.delete(&delete(7, 1, 12, Some(1)), ME, 8, false);
         let aura = auras.get(BodyId(7)).expect("provisional");
         assert_eq!((aura.owner, aura.key.body), (RegionId(1), BodyId(3)));
         auras.expire(Tick(20));
@@ -425,7 +525,7 @@ mod tests {
     /// AP-4: a moving body of which nothing is heard for longer than the tolerances allow is noticed, once; a sleeper may be silent.
     #[test]
     fn silence_is_noticed_once() {
-        let geometry = AuraGeometry::of(&BoundaryConfig::default());
+        let geometry = AuraGeometry::of(&safe());
         let mut auras = RemoteAuras::default();
         let mut moving = upsert(7, 1, 10, 0.0);
         moving.growth = 0.5;
@@ -445,7 +545,7 @@ mod tests {
         for body in 0..100 {
             auras.upsert(RegionId(1), &upsert(body, 1, 10, body as f64 * 10.0));
         }
-        let geometry = AuraGeometry::of(&BoundaryConfig::default());
+        let geometry = AuraGeometry::of(&safe());
         let index = AuraIndex::build(&auras, &geometry, Tick(10), &Rect::EVERYWHERE);
         for (x, expected) in [
             (20.0, vec![2]),

@@ -1,21 +1,35 @@
 //! A plain list of balls that stands for a region's world in the tests of this crate.
 
+use crate::config::{AuraSize, BoundaryConfig};
 use crate::view::{Bodies, BodyView};
 use domain::{BodyId, Bounds, Rect};
 use glam::DVec3;
 use std::collections::BTreeMap;
+
+/// Size `safe`, whose auras are the same for all bodies.
+pub fn safe() -> BoundaryConfig {
+    BoundaryConfig {
+        aura: AuraSize::Safe,
+        ..BoundaryConfig::default()
+    }
+}
 
 /// A ball on the ground plane.
 pub fn ball(id: u64, x: f64, z: f64, radius: f64) -> BodyView {
     BodyView {
         id: BodyId(id),
         centre: DVec3::new(x, 0.0, z),
+        rotation: glam::Quat::IDENTITY,
         radius,
+        spine: glam::Vec3::ZERO,
+        girth: radius,
         ground: Rect {
             min: [x - radius, z - radius],
             max: [x + radius, z + radius],
         },
-        speed: 0.0,
+        velocity: DVec3::ZERO,
+        surge: 0.0,
+        pull: 0.0,
         asleep: false,
     }
 }
@@ -64,6 +78,10 @@ impl Bodies for Balls {
                 })
                 .map(|view| view.id),
         );
+    }
+
+    fn faster_than(&self, surge: f64, _: &Rect, out: &mut Vec<BodyView>) {
+        out.extend(self.by_id.values().filter(|view| view.surge > surge));
     }
 
     fn widest_radius(&self) -> f64 {

@@ -26,6 +26,7 @@ mod tests {
 
     fn key(since: u64, body: u64) -> ClusterKey {
         ClusterKey {
+            class: 0,
             since: Tick(since),
             body: BodyId(body),
         }

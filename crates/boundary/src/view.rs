@@ -1,7 +1,8 @@
 //! What the boundary sees of the bodies its region owns. The world implements it; tests use a plain list.
 
-use domain::{BodyId, Bounds, Rect};
-use glam::DVec3;
+use crate::keeping::Place;
+use domain::{BodyId, Bounds, Capsule, Rect};
+use glam::{DVec3, Quat, Vec3};
 
 /// A body as the boundary sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -10,15 +11,65 @@ pub struct BodyView {
     pub id: BodyId,
     /// Its origin.
     pub centre: DVec3,
+    /// How it is turned.
+    pub rotation: Quat,
     /// Radius of its bounding sphere around the origin.
     pub radius: f64,
+    /// It is within `girth` of the line from `centre − spine` to `centre + spine`.
+    pub spine: Vec3,
+    /// See `spine`.
+    pub girth: f64,
     /// The shadow of its true shape on the ground plane. Borders are vertical planes, so comparing this shadow
     /// with a border is comparing the true shape with it.
     pub ground: Rect,
     /// Of its centre of mass, m/s.
-    pub speed: f64,
+    pub velocity: DVec3,
+    /// The speed of its fastest point, at most, m/s.
+    pub surge: f64,
+    /// How fast gravity makes it, m/s².
+    pub pull: f64,
     /// Sleeping bodies do not move and send nothing.
     pub asleep: bool,
+}
+
+impl BodyView {
+    /// Of its centre of mass, m/s.
+    pub fn speed(&self) -> f64 {
+        self.velocity.length()
+    }
+
+    /// The line through it, and how far it is from that.
+    pub fn capsule(&self) -> Capsule {
+        Capsule {
+            centre: self.centre,
+            spine: self.spine.as_dvec3(),
+            girth: self.girth,
+        }
+    }
+
+    /// The same body elsewhere. (Its shadow is not moved.)
+    #[must_use]
+    pub fn at(&self, place: &Place) -> Self {
+        Self {
+            centre: place.centre,
+            rotation: place.rotation,
+            spine: place.spine,
+            ..*self
+        }
+    }
+
+    /// Is the gap between two bodies at most this?
+    pub fn is_within(&self, other: &Self, gap_m: f64) -> bool {
+        // Most are far apart, and spheres tell.
+        let farthest = self.radius + other.radius + gap_m;
+        self.centre.distance_squared(other.centre) <= farthest * farthest
+            && self.gap_m(other) <= gap_m
+    }
+
+    /// The gap between two bodies; negative if they may overlap.
+    pub fn gap_m(&self, other: &Self) -> f64 {
+        self.capsule().gap_m(&other.capsule())
+    }
 }
 
 /// The bodies a region owns.
@@ -30,6 +81,9 @@ pub trait Bodies {
     fn not_within(&self, inner: &Rect, out: &mut Vec<BodyView>);
     /// Adds every body that touches one of the boxes; extra and repeated bodies do no harm.
     fn touching(&self, boxes: &[Bounds], out: &mut Vec<BodyId>);
+    /// Adds every body whose origin is not in `inner` and whose fastest point is faster than this, m/s; extra bodies do
+    /// no harm.
+    fn faster_than(&self, surge: f64, inner: &Rect, out: &mut Vec<BodyView>);
     /// No body has a bounding sphere of a larger radius.
     fn widest_radius(&self) -> f64;
     /// Adds all bodies tied to this one by joints, directly or not, itself included or not.

@@ -25,9 +25,11 @@ fn upsert(epoch: u32, tick: u64) -> AuraUpsert {
         tick: Tick(tick),
         centre: DVec3::new(tick as f64, 0.0, 0.0),
         radius: 0.5,
+        spine: glam::Vec3::ZERO,
         reach: 0.8,
         growth: 0.1,
         key: ClusterKey {
+            class: 0,
             since: Tick(0),
             body: BODY,
         },
@@ -57,6 +59,7 @@ fn life(updates_per_owner: &[u64], alive: bool) -> (Vec<Word>, Option<(RegionId,
                 moved_to: (!is_last).then_some(NewOwner {
                     region: RegionId((epoch as u32 + 1) % 4),
                     key: ClusterKey {
+                        class: 0,
                         since: Tick(0),
                         body: BODY,
                     },
@@ -73,7 +76,7 @@ fn hear(remote: &mut RemoteAuras, word: &Word) {
         Word::Upsert(owner, upsert) => {
             remote.upsert(*owner, upsert);
         }
-        Word::Delete(delete) => remote.delete(delete, LISTENER, PATIENCE_TICKS),
+        Word::Delete(delete) => remote.delete(delete, LISTENER, PATIENCE_TICKS, false),
     }
 }
 

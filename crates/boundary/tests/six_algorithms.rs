@@ -8,7 +8,7 @@ use boundary::projection::{
     Track, object_boundary_create, object_boundary_exit, object_boundary_update,
 };
 use boundary::remote_auras::{AuraIndex, RemoteAuras};
-use boundary::{AuraGeometry, BodyView, BoundaryConfig, LifeState};
+use boundary::{AuraGeometry, AuraSize, BodyView, BoundaryConfig, LifeState};
 use domain::{BodyId, Epoch, Layout, Rect, RegionId, RegionMap, Tick};
 use glam::DVec3;
 use wire::{AuraDelete, AuraUpsert, ClusterKey, Message};
@@ -17,12 +17,17 @@ fn ball(id: u64, x: f64) -> BodyView {
     BodyView {
         id: BodyId(id),
         centre: DVec3::new(x, 0.0, 0.0),
+        rotation: glam::Quat::IDENTITY,
         radius: 0.5,
+        spine: glam::Vec3::ZERO,
+        girth: 0.5,
         ground: Rect {
             min: [x - 0.5, -0.5],
             max: [x + 0.5, 0.5],
         },
-        speed: 0.0,
+        velocity: DVec3::ZERO,
+        surge: 0.0,
+        pull: 0.0,
         asleep: false,
     }
 }
@@ -36,7 +41,10 @@ fn map() -> RegionMap {
 }
 
 fn geometry() -> AuraGeometry {
-    AuraGeometry::of(&BoundaryConfig::default())
+    AuraGeometry::of(&BoundaryConfig {
+        aura: AuraSize::Safe,
+        ..BoundaryConfig::default()
+    })
 }
 
 fn aura(id: u64, x: f64, tick: u64) -> AuraUpsert {
@@ -46,9 +54,11 @@ fn aura(id: u64, x: f64, tick: u64) -> AuraUpsert {
         tick: Tick(tick),
         centre: DVec3::new(x, 0.0, 0.0),
         radius: 0.5,
+        spine: glam::Vec3::ZERO,
         reach: 4.0,
         growth: 0.0,
         key: ClusterKey {
+            class: 0,
             since: Tick(1),
             body: BodyId(id),
         },

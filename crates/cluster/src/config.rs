@@ -6,6 +6,7 @@ use crate::coordinator::PlannerSettings;
 use crate::gateway::{ClientLimits, GatewaySettings, TlsFiles};
 use crate::groups::GroupSettings;
 use crate::server::HostSettings;
+use boundary::{AuraSize, HandoverMode};
 use domain::SimTime;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -136,6 +137,10 @@ pub struct CoordinatorConfig {
     pub balance: Option<bool>,
     /// A snapshot goes to the standby every so many ticks (default 30). More often: a crash takes back less, and more is copied.
     pub snapshot_ticks: Option<u64>,
+    /// How large auras are: `thesis`, `safe` or `adaptive` (default). The others are for comparison.
+    pub aura: Option<AuraSize>,
+    /// What a body does on its way to another server: `catch-up` (default) or `freeze`.
+    pub handover: Option<HandoverMode>,
 }
 
 /// What only region servers need.

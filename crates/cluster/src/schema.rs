@@ -11,7 +11,7 @@
 use crate::groups::GroupSettings;
 use crate::names::{Generation, NodeId, Place, Term};
 use crate::store::{Entry, Revision};
-use boundary::BoundaryConfig;
+use boundary::{AuraSize, BoundaryConfig, HandoverMode};
 use domain::{BodyId, Layout, Motion, RegionId, RegionMap, RegionMapError};
 use scenes::Scene;
 use serde::de::DeserializeOwned;
@@ -152,6 +152,10 @@ pub struct WorldOptions {
     pub seconds: Option<f64>,
     /// A snapshot every so many ticks (default 30: half a second).
     pub snapshot_ticks: Option<u64>,
+    /// Another size of auras than the default.
+    pub aura: Option<AuraSize>,
+    /// Bodies in flight do something else than the default.
+    pub handover: Option<HandoverMode>,
 }
 
 /// Half a second: what a crash may take back.
@@ -167,10 +171,13 @@ impl WorldSpec {
         let scene = Scene::parse(text, files.as_deref())?;
         region::staging::check(&scene)?;
         let map = region::staging::region_map(&scene, options.layout, options.regions)?;
+        let defaults = BoundaryConfig::default();
         let boundary = BoundaryConfig {
             tolerances: region::staging::tolerances(&scene),
             step: scene.step,
-            ..BoundaryConfig::default()
+            aura: options.aura.unwrap_or(defaults.aura),
+            handover: options.handover.unwrap_or(defaults.handover),
+            ..defaults
         };
         // Regions that are too small for the auras are better refused here than by every server.
         boundary::Boundary::new(RegionId(0), map.clone(), boundary, true)?;

@@ -25,6 +25,7 @@ struct Shown {
     audiences: BTreeSet<(RegionId, RegionId)>,
     clusters: usize,
     bodies: BTreeSet<BodyId>,
+    bodies_shown: bool,
     migrated: BTreeSet<(BodyId, RegionId, RegionId)>,
     crossings: Vec<CrossingMark>,
     health: BTreeMap<RegionId, Health>,
@@ -59,7 +60,8 @@ impl Shown {
             }
             Content::Clusters(bodies) => self.clusters += bodies.len(),
             Content::Bodies { whole, bodies } => {
-                assert_eq!(whole, self.bodies.is_empty(), "all at first, then changes");
+                let is_first = !std::mem::replace(&mut self.bodies_shown, true);
+                assert_eq!(whole, is_first, "all at first, then changes");
                 self.bodies.extend(bodies.iter().map(|mark| mark.body));
             }
             Content::Flight(_) => {}

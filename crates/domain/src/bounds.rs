@@ -30,6 +30,15 @@ impl Bounds {
         }
     }
 
+    /// Moved outwards by `margin` on every side.
+    #[must_use]
+    pub fn grown(&self, margin: f64) -> Self {
+        Self {
+            min: self.min - DVec3::splat(margin),
+            max: self.max + DVec3::splat(margin),
+        }
+    }
+
     /// Do the two boxes share a point?
     pub fn touches(&self, other: &Self) -> bool {
         self.min.cmple(other.max).all() && other.min.cmple(self.max).all()

@@ -5,6 +5,7 @@
 
 mod bodies;
 mod bounds;
+mod capsules;
 mod clusters;
 mod ids;
 mod region_map;
@@ -15,6 +16,7 @@ pub use bodies::{
     Body, BodyForm, Joint, JointKind, LOWEST_DENSITY, Material, Motion, Rest, Static,
 };
 pub use bounds::{Bounds, Rect};
+pub use capsules::Capsule;
 pub use clusters::{Cluster, ContactEnd, ContactMemory, PointMemory};
 pub use ids::{BodyId, Epoch, JointId, RegionId, StaticId};
 pub use region_map::{Layout, MAX_REGIONS, RegionMap, RegionMapError, SAME_LINE_M, UnknownLayout};

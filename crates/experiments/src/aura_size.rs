@@ -4,7 +4,7 @@ use crate::plot::{Chart, Line, LineStyle, OURS, THESIS, THIRD};
 use crate::result::{Claim, ExperimentResult};
 use crate::settings::{Factor, Setting, thesis_aura};
 use crate::variants::boundary_tolerances;
-use boundary::{AuraGeometry, BoundaryConfig};
+use boundary::{AuraGeometry, AuraSize, BoundaryConfig};
 use std::fmt::Write as _;
 
 /// Sizes for one tolerance, metres beyond the bounding sphere.
@@ -22,6 +22,8 @@ fn size(factor: Factor, tolerance: f64) -> Size {
     let tolerances = Setting::at(factor, tolerance).tolerances();
     let ours = AuraGeometry::of(&BoundaryConfig {
         tolerances: boundary_tolerances(&tolerances),
+        // The one that is the same for all bodies.
+        aura: AuraSize::Safe,
         ..BoundaryConfig::default()
     });
     Size {

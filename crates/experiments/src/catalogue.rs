@@ -2,7 +2,7 @@
 
 use crate::result::{ExperimentError, ExperimentInfo, ExperimentResult, RunOptions};
 use crate::settings::{FRAME_TIMES, LATENCIES, SPEEDS};
-use crate::{control, factor, loss, motion_lock, naive, reckoning, st_latency, storey};
+use crate::{control, factor, loss, motion_lock, naive, reckoning, scale, st_latency, storey};
 
 const ALL: &[ExperimentInfo] = &[
     ExperimentInfo {
@@ -35,6 +35,8 @@ const ALL: &[ExperimentInfo] = &[
         title: "The naive baseline on E8's speeds",
         what: "The same encounters with ownership by centre and no auras.",
     },
+    scale::ALL[0],
+    scale::ALL[1],
     reckoning::ALL[0],
     reckoning::ALL[1],
     reckoning::ALL[2],
@@ -49,9 +51,15 @@ const ALL: &[ExperimentInfo] = &[
     storey::ALL[1],
     storey::ALL[2],
     st_latency::INFO,
+    scale::ALL[2],
+    scale::ALL[3],
+    scale::ALL[4],
+    scale::ALL[5],
 ];
 
-/// All experiments, in the order of their theses: Aura Projection, dead reckoning, motion-lock, distributed collision detection.
+/// All experiments, in the order of their theses: Aura Projection, dead reckoning, motion-lock, distributed collision
+/// detection; then
+/// how it all scales.
 pub fn list() -> &'static [ExperimentInfo] {
     ALL
 }
@@ -73,8 +81,10 @@ pub fn run(
         "ap-frame-time" => factor::run(info, &FRAME_TIMES, options, progress),
         "ap-loss" => loss::run(info, options, progress),
         "ap-naive" => naive::run(info, options, progress),
+        "ap-columns" | "ap-corners" => scale::run(info, options, progress),
         "st-latency" => st_latency::run(info, options, progress),
         id if id.starts_with("dr-") => reckoning::run(info, options, progress),
+        id if id.starts_with("scale-") => scale::run(info, options, progress),
         id if id.starts_with("ml-") => motion_lock::run(info, options, progress),
         "st-performance" | "st-scalability" | "st-group-size" => {
             storey::run(info, options, progress)

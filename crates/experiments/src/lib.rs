@@ -28,6 +28,7 @@ pub mod published;
 mod reckoning;
 mod result;
 mod rows;
+mod scale;
 mod seeds;
 pub mod settings;
 mod st_latency;

@@ -5,4 +5,5 @@ mod claims_common;
 mod claims;
 mod motion_lock_claims;
 mod reckoning_claims;
+mod scale_claims;
 mod storey_claims;

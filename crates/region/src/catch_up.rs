@@ -1,7 +1,10 @@
 //! Catch-up: a cluster left its old owner after tick k and enters here at tick m. It is stepped alone through k + 1 … m,
 //! with the static scenery, so that no body ever misses an update. The aura guarantees that nothing else is near meanwhile.
 
+use crate::view::Seen;
+use boundary::{Bodies, BodyView, Place};
 use domain::{BodyId, Cluster, Motion, Static, Tick};
+use std::collections::BTreeMap;
 use world::{World, WorldConfig, WorldError};
 
 /// A cluster that was away for longer (a partition, a crash) is not stepped through all of it: it would cost more than a frame has.
@@ -36,13 +39,16 @@ impl CatchUp {
         Ok(())
     }
 
-    /// The cluster as it is at tick `to`, having been left at tick `from`. Reports every tick in between. What no engine can take stays as it is; the world into which
+    /// The cluster as it is at tick `to`, having been left at tick `from`. `keep` says which share of its way to a tick
+    /// a body may go. Reports every tick in between. What no engine can take stays as it is; the world into which
     /// it goes next will say why.
     pub fn bring(
         &mut self,
         cluster: Cluster,
         from: Tick,
         to: Tick,
+        gravity: f64,
+        keep: impl Fn(Tick, &Place, &BodyView) -> f64,
         mut report: impl FnMut(Tick, u64, Vec<(BodyId, Motion)>),
     ) -> Cluster {
         let missed = to.since(from);
@@ -64,7 +70,9 @@ impl CatchUp {
             return cluster;
         }
         for tick in first..=to.0 {
-            scratch.step();
+            step_within(scratch, gravity, |before, now| {
+                keep(Tick(tick), before, now)
+            });
             report(Tick(tick), batch, scratch.motions().collect());
         }
         let ids: Vec<BodyId> = scratch.ids().collect();
@@ -76,5 +84,35 @@ impl CatchUp {
             let world = World::new(self.config, &self.statics);
             world.expect("the region's own world was built of the same")
         })
+    }
+}
+
+/// A step after which every body has gone only the share of its way that it may; bodies that are tied go the same
+/// share.
+fn step_within(world: &mut World, gravity: f64, keep: impl Fn(&Place, &BodyView) -> f64) {
+    let seen = Seen(world, gravity);
+    let views = world.ids().filter_map(|id| seen.view(id));
+    let before: BTreeMap<BodyId, Place> = views.map(|view| (view.id, Place::of(&view))).collect();
+    world.step();
+    let seen = Seen(world, gravity);
+    let mut shares: BTreeMap<BodyId, f64> = BTreeMap::new();
+    for now in before.keys().filter_map(|id| seen.view(*id)) {
+        let share = keep(&before[&now.id], &now);
+        if share < 1.0 {
+            for member in world.assembly(now.id) {
+                let least = shares.entry(*member).or_insert(share);
+                *least = least.min(share);
+            }
+        }
+    }
+    let places: Vec<(BodyId, Place)> = shares
+        .iter()
+        .filter_map(|(body, share)| {
+            let now = Place::of(&seen.view(*body)?);
+            Some((*body, before[body].towards(&now, *share)))
+        })
+        .collect();
+    for (body, place) in places {
+        world.put_back(body, place.centre, place.rotation);
     }
 }

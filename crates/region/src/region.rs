@@ -4,12 +4,16 @@ use crate::catch_up::CatchUp;
 use crate::view::Seen;
 use crate::{MovedBody, RegionConfig, RegionEvent, RegionSnapshot};
 use boundary::lifecycle::LifeState;
-use boundary::{Arrival, AuraSize, Boundary, BoundaryEvent, Departure, HandoverMode, Policy};
+use boundary::promise::PromiseLaw;
+use boundary::{
+    Arrival, AuraSize, Bodies, BodyView, Boundary, BoundaryConfig, BoundaryEvent, Departure,
+    HandoverMode, Place, Policy,
+};
 use domain::{
     Body, BodyId, Cluster, Epoch, Joint, Motion, RegionId, RegionMapError, SimTime, Static, Tick,
 };
 use glam::{DVec3, Vec3};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use thiserror::Error;
 use wire::{Envelope, Message};
 use world::{World, WorldConfig, WorldError};
@@ -65,10 +69,14 @@ impl Region {
             step: config.boundary.step,
             origin: config.map.origin(config.id),
         };
+        let boundary_config = BoundaryConfig {
+            gravity: config.gravity.length().into(),
+            ..config.boundary
+        };
         let boundary = Boundary::new(
             config.id,
             config.map.clone(),
-            config.boundary,
+            boundary_config,
             config.snapshot_ticks.is_some(),
         )?;
         Ok(Self {
@@ -122,7 +130,7 @@ impl Region {
     /// Gives the region a body of the scene's start; returns its epoch.
     pub fn place(&mut self, body: &Body) -> Result<Epoch, RegionError> {
         self.world.spawn(body)?;
-        Ok(self.boundary.adopt(self.tick, body.id))
+        Ok(self.boundary.adopt(self.tick, body))
     }
 
     /// Ties two bodies of the region.
@@ -259,6 +267,7 @@ impl Region {
 
     /// The last part of a tick: who projects, who leaves, what has touched, and a snapshot now and then.
     pub fn end_tick(&mut self) {
+        self.keep_promises();
         self.send_departing();
         self.report_contacts();
         self.take_snapshot_if_due();
@@ -316,6 +325,7 @@ impl Region {
     }
 
     fn admit_cluster(&mut self, mut arrival: Arrival, frozen: bool) {
+        self.boundary.complete_bonds(&mut arrival);
         let cluster = std::mem::take(&mut arrival.offer.cluster);
         let from = if frozen {
             self.tick
@@ -323,15 +333,22 @@ impl Region {
             arrival.offer.tick
         };
         let events = &mut self.events;
+        let (boundary, offer) = (&self.boundary, &arrival.offer);
+        let gravity = boundary.config().gravity;
+        let here = Seen(&self.world, gravity);
+        let keep = |tick, before: &Place, now: &BodyView| {
+            boundary.share_kept_in_flight(tick, offer, before, now, &here)
+        };
+        let report = |tick, batch, bodies| {
+            events.push_back(RegionEvent::CaughtUp {
+                tick,
+                batch,
+                bodies,
+            });
+        };
         let cluster = self
             .catch_up
-            .bring(cluster, from, self.tick, |tick, batch, bodies| {
-                events.push_back(RegionEvent::CaughtUp {
-                    tick,
-                    batch,
-                    bodies,
-                });
-            });
+            .bring(cluster, from, self.tick, gravity, keep, report);
         let broken = self.insert(&cluster);
         arrival.offer.cluster = cluster;
         self.boundary.arrived(self.tick, &arrival);
@@ -402,9 +419,18 @@ impl Region {
         }
     }
 
+    /// Phase 2b: what the step has thrown farther than was promised is put back.
+    fn keep_promises(&mut self) {
+        let seen = Seen(&self.world, self.boundary.config().gravity);
+        for hold in self.boundary.keep_promises(self.tick, &seen) {
+            self.world.put_back(hold.body, hold.position, hold.rotation);
+        }
+    }
+
     /// Phase 3: the boundary decides who projects and who leaves; leaving clusters go into offers.
     fn send_departing(&mut self) {
-        for departure in self.boundary.after_step(self.tick, &Seen(&self.world)) {
+        let seen = Seen(&self.world, self.boundary.config().gravity);
+        for departure in self.boundary.after_step(self.tick, &seen) {
             self.send(departure);
         }
         while let Some(BoundaryEvent::Transition(transition)) = self.boundary.poll_event() {
@@ -567,6 +593,9 @@ impl Region {
         if self.config.boundary.policy != Policy::Aura || map.len() == 1 {
             return Vec::new();
         }
+        if let Some(law) = self.boundary.law() {
+            return self.due_by_promise(law);
+        }
         let home = map.rect(self.config.id);
         let inner = home.grown(-self.boundary.geometry().trigger_depth_m);
         let near = self
@@ -578,6 +607,33 @@ impl Region {
             (track.state != LifeState::Injected).then_some((body, track.epoch))
         })
         .collect()
+    }
+
+    /// With size `adaptive`: whatever could cross a border within two hops, and whatever is told of because it was a
+    /// moment ago, or because something foreign is near.
+    fn due_by_promise(&self, law: &PromiseLaw) -> Vec<(BodyId, Epoch)> {
+        let home = self.config.map.rect(self.config.id);
+        let seen = Seen(&self.world, self.boundary.config().gravity);
+        let mut due: BTreeMap<BodyId, Epoch> = self
+            .boundary
+            .projecting()
+            .map(|(body, track)| (body, track.epoch))
+            .collect();
+        let mut near = Vec::new();
+        seen.not_within(
+            &home.grown(-self.boundary.geometry().trigger_depth_m),
+            &mut near,
+        );
+        for view in near {
+            let Some(track) = self.boundary.track(view.id) else {
+                continue;
+            };
+            let is_due = !home.contains(&view.ground.grown(law.lead_m(&view)));
+            if is_due && track.state != LifeState::Injected {
+                due.insert(view.id, track.epoch);
+            }
+        }
+        due.into_iter().collect()
     }
 
     /// Is it waiting for answers after a restart?

@@ -101,6 +101,11 @@ impl Staging {
         let assembly = |id: BodyId, out: &mut Vec<BodyId>| {
             out.extend(assembly_of.get(&id).into_iter().copied().flatten());
         };
+        let gravity = f64::from(scene.gravity.length());
+        let start_view = |body: &Body| BodyView {
+            asleep: false,
+            ..boundary::nursery::live_view_of(body, gravity)
+        };
         let views = scene.bodies.iter().map(start_view).collect();
         let owners = initial::owners(views, &map, &boundary, &assembly);
         Self {
@@ -147,13 +152,6 @@ impl Staging {
             }
         }
         Ok(())
-    }
-}
-
-fn start_view(body: &Body) -> BodyView {
-    BodyView {
-        asleep: false,
-        ..boundary::nursery::view_of(body)
     }
 }
 

@@ -1,31 +1,46 @@
 //! The world as the boundary sees it.
 
+use boundary::nursery::surge;
 use boundary::{Bodies, BodyView};
-use domain::{BodyId, Bounds, Rect};
+use domain::{BodyId, Bounds, Motion, Rect};
 use world::World;
 
-/// A borrowed world.
-pub struct Seen<'a>(pub &'a World);
+/// A borrowed world, and how strong gravity is in it, m/s².
+pub struct Seen<'a>(pub &'a World, pub f64);
 
-fn view(id: BodyId, body: &world::BodyView) -> BodyView {
-    BodyView {
-        id,
-        centre: body.motion.position,
-        radius: f64::from(body.radius),
-        ground: body.bounds.ground(),
-        speed: f64::from(body.motion.linear_velocity.length()),
-        asleep: body.asleep,
+impl Seen<'_> {
+    fn view_of(&self, id: BodyId, body: &world::BodyView) -> BodyView {
+        let Motion {
+            position,
+            rotation,
+            linear_velocity,
+            angular_velocity,
+        } = body.motion;
+        let spine = rotation * body.spine;
+        BodyView {
+            id,
+            centre: position,
+            rotation,
+            radius: f64::from(body.radius),
+            spine,
+            girth: f64::from(body.girth),
+            ground: body.bounds.ground(),
+            velocity: linear_velocity.as_dvec3(),
+            surge: surge(linear_velocity, angular_velocity, spine),
+            pull: self.1 * f64::from(body.gravity_scale).abs(),
+            asleep: body.asleep,
+        }
     }
 }
 
 impl Bodies for Seen<'_> {
     fn view(&self, id: BodyId) -> Option<BodyView> {
-        self.0.body(id).map(|body| view(id, &body))
+        self.0.body(id).map(|body| self.view_of(id, &body))
     }
 
     fn not_within(&self, inner: &Rect, out: &mut Vec<BodyView>) {
         self.0
-            .for_each_not_within(inner, |id, body| out.push(view(id, &body)));
+            .for_each_not_within(inner, |id, body| out.push(self.view_of(id, &body)));
     }
 
     fn touching(&self, boxes: &[Bounds], out: &mut Vec<BodyId>) {
@@ -33,6 +48,11 @@ impl Bodies for Seen<'_> {
         for part in boxes.chunks(1) {
             self.0.for_each_touching(part, |id, _| out.push(id));
         }
+    }
+
+    fn faster_than(&self, surge: f64, inner: &Rect, out: &mut Vec<BodyView>) {
+        let each = |id, body: world::BodyView| out.push(self.view_of(id, &body));
+        self.0.for_each_faster_than(surge as f32, inner, each);
     }
 
     fn widest_radius(&self) -> f64 {

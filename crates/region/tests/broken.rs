@@ -157,6 +157,7 @@ fn offer(bodies: Vec<Body>, unborn: Vec<Body>) -> Message {
             .map(|_| Member {
                 epoch: Epoch(1),
                 projecting_since: None,
+                rank: None,
             })
             .collect(),
         cluster: Cluster {
@@ -165,6 +166,7 @@ fn offer(bodies: Vec<Body>, unborn: Vec<Body>) -> Message {
         },
         unborn: unborn.collect(),
         told: Vec::new(),
+        bonds: Vec::new(),
     }))
 }
 

@@ -268,6 +268,7 @@ fn an_offer_that_makes_no_sense_is_refused() {
         members: vec![wire::Member {
             epoch: Epoch(1),
             projecting_since: None,
+            rank: None,
         }],
         cluster: Cluster {
             bodies: vec![body],
@@ -275,6 +276,7 @@ fn an_offer_that_makes_no_sense_is_refused() {
         },
         unborn: Vec::new(),
         told: Vec::new(),
+        bonds: Vec::new(),
     };
     let said: Envelope = envelope(0, 1, Message::Offer(Box::new(offer)));
     stage

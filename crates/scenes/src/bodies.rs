@@ -170,9 +170,8 @@ fn read_count(field: &Field, room: usize) -> Option<[usize; 3]> {
         .map(|i| i.integer(1..=MAX_BODIES as u64))
         .collect();
     let counts: Vec<u64> = counts.into_iter().collect::<Option<_>>()?;
-    // Three factors of at most 200,000 stay far below 2^64.
-    let total: u64 = counts.iter().product();
-    if total > room as u64 {
+    let total: u128 = counts.iter().map(|count| u128::from(*count)).product();
+    if total > room as u128 {
         field.note(format!(
             "{total} bodies are too many: a scene starts with at most {MAX_BODIES}, {room} are left"
         ));

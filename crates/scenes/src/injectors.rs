@@ -17,7 +17,8 @@ pub(crate) const INJECTOR_KEYS: &[&str] = &[
     "velocity_max",
     "shapes",
 ];
-const MAX_INJECTORS: usize = 1000;
+/// Three per region and some to spare, for as many regions as there may be.
+const MAX_INJECTORS: usize = 20_000;
 const MAX_SHAPES: usize = 1000;
 
 pub(crate) fn read_injectors(root: &Table, seconds: f64, meshes: &Meshes) -> Vec<Injector> {

@@ -13,13 +13,14 @@
 //!
 //! Reading goes in this order: `reader` gives typed access to a TOML file and remembers every mistake
 //! with its place; `parse` and its neighbours turn tables into a [`Scene`]; `spawns` unrolls the
-//! injectors; `builtin` holds the scenes we ship.
+//! injectors; `builtin` holds the scenes we ship, `generated` those that are written by rule, for any size.
 
 mod bodies;
 pub mod builtin;
 mod closed_box;
 pub mod encounters;
 mod errors;
+pub mod generated;
 mod injectors;
 mod joints;
 mod load;
@@ -38,6 +39,7 @@ mod spawns;
 mod summary;
 
 pub use errors::{SceneError, SceneErrors};
+pub use generated::{Generated, NoSuchSize, text_of};
 pub use load::{LoadError, MAX_FILE_BYTES};
 pub use numbers::Short;
 pub use scene::{Action, Command, Injector, Regions, Scene, Tolerances};

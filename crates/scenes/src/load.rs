@@ -1,7 +1,7 @@
 //! From a file or a built-in name to a [`Scene`].
 
 use crate::nearest::nearest;
-use crate::{Scene, SceneErrors, builtin};
+use crate::{NoSuchSize, Scene, SceneErrors, builtin, generated, text_of};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -14,13 +14,16 @@ pub const MAX_FILE_BYTES: usize = 16 << 20;
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// Neither a file nor a built-in scene.
-    #[error("there is no file and no built-in scene `{name}`{} (built-in: {})", hint(*nearest), builtin::names().collect::<Vec<_>>().join(", "))]
+    #[error("there is no file and no built-in scene `{name}`{} (built-in: {})", hint(*nearest), known())]
     Unknown {
         /// What was asked for.
         name: String,
         /// A built-in scene with a similar name.
         nearest: Option<&'static str>,
     },
+    /// A generated scene that does not come in this size.
+    #[error(transparent)]
+    NoSuchSize(#[from] NoSuchSize),
     /// The file is there but cannot be read, or is not text.
     #[error("cannot read {file}: {source}")]
     Read {
@@ -40,6 +43,15 @@ pub enum LoadError {
     Invalid(#[from] SceneErrors),
 }
 
+/// All names that are no files.
+fn known() -> String {
+    let patterns = generated::patterns().map(|(pattern, _)| pattern);
+    builtin::names()
+        .chain(patterns)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
 fn hint(nearest: Option<&str>) -> String {
     nearest.map_or(String::new(), |near| format!("; did you mean `{near}`?"))
 }
@@ -47,10 +59,13 @@ fn hint(nearest: Option<&str>) -> String {
 impl Scene {
     /// A built-in scene by its name, otherwise a scene file by its path.
     pub fn load(name_or_path: &str) -> Result<Self, LoadError> {
-        if let Some(text) = builtin::text(name_or_path) {
-            return Ok(Self::parse(text, None).map_err(|e| e.of_file(name_or_path))?);
-        }
         let path = Path::new(name_or_path);
+        // A file that is called like a generated scene of a size that there is not is a file.
+        if let Some(text) = text_of(name_or_path)
+            && (text.is_ok() || !path.exists())
+        {
+            return Ok(Self::parse(&text?, None).map_err(|e| e.of_file(name_or_path))?);
+        }
         if !path.exists() {
             return Err(LoadError::Unknown {
                 name: name_or_path.to_owned(),

@@ -5,11 +5,11 @@ use glam::{DVec3, Vec3};
 use std::collections::BTreeMap;
 
 /// The most bodies at the start, and again the most that injectors may add.
-pub const MAX_BODIES: usize = 200_000;
+pub const MAX_BODIES: usize = 4_000_000;
 /// The longest scene: one day.
 pub const MAX_SECONDS: f64 = 86_400.0;
 /// The most regions.
-pub const MAX_SERVERS: usize = 64;
+pub const MAX_SERVERS: usize = domain::MAX_REGIONS;
 
 /// A named world with regions, inputs and duration.
 #[derive(Clone, Debug, PartialEq)]

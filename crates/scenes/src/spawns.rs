@@ -26,7 +26,7 @@ pub struct Spawn {
 /// How long a body is taken to fly freely, seconds.
 const FLIGHT_SECS: f64 = 1.5;
 /// The most bodies in flight a new one is compared with.
-const MOST_IN_FLIGHT: usize = 1000;
+const MOST_IN_FLIGHT: usize = 20_000;
 /// How often another place is drawn before the roomiest is taken.
 const MOST_DRAWS: usize = 24;
 /// Bodies should appear at least this far from each other, metres.

@@ -10,7 +10,7 @@ fn load(name: &str) -> Scene {
 }
 
 /// The reference run: one world, the scene's own injectors and commands. `watch` sees every tick.
-fn run(scene: &Scene, seconds: f64, mut watch: impl FnMut(&World)) -> World {
+pub(crate) fn run(scene: &Scene, seconds: f64, mut watch: impl FnMut(&World)) -> World {
     let config = WorldConfig {
         gravity: scene.gravity,
         step: scene.step,

@@ -4,5 +4,6 @@ mod bad_files;
 mod builtin_runs;
 mod builtins;
 mod format;
+mod generated;
 mod no_panic;
 mod spawns;

@@ -18,9 +18,11 @@ mod server;
 mod simulation;
 pub mod soak;
 pub mod stations;
+mod timeline;
 mod user;
 
 pub use judge::{Judge, Judgement};
 pub use options::{SendOrder, SimOptions};
 pub use outcome::{Bytes, CpuPerTick, Outcome, combined_hash};
 pub use simulation::{Look, Onlooker, SimError, Simulation, Watcher, simulate};
+pub use timeline::Timeline;

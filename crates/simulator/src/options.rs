@@ -42,6 +42,10 @@ pub struct SimOptions {
     pub handover: HandoverMode,
     /// Break the tie when two clusters want each other.
     pub tie_break: bool,
+    /// Size `adaptive`: hold bodies to what they have promised. Only tests turn this off.
+    pub keep_promises: bool,
+    /// Size `adaptive`: the share of its motion that a body promises. Only tests make it less than 1.
+    pub promise_share: f64,
     /// Frame times of every server; `None`: a third of the scene's frame tolerance.
     pub frames: Option<FrameModel>,
     /// Servers whose frames differ from those of the others (AP-34).
@@ -71,9 +75,11 @@ impl Default for SimOptions {
             resend: ResendPolicy::Short,
             policy: Policy::Aura,
             replicate: ReplicateOptions::default(),
-            aura: AuraSize::Safe,
+            aura: AuraSize::Adaptive,
             handover: HandoverMode::CatchUp,
             tie_break: true,
+            keep_promises: true,
+            promise_share: 1.0,
             frames: None,
             frames_of: BTreeMap::new(),
             links: Vec::new(),

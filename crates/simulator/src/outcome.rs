@@ -6,7 +6,8 @@ use crate::network::Network;
 use crate::options::SimOptions;
 use crate::replicate::ReplicateReport;
 use crate::server::Server;
-use boundary::{AuraSize, ExceededTolerances, HandoverMode, Policy};
+use crate::timeline::Timeline;
+use boundary::{AuraSize, ExceededTolerances, HandoverMode, Kept, Policy};
 use domain::{RegionMap, TickLength};
 use scenes::Scene;
 use serde::Serialize;
@@ -47,6 +48,12 @@ pub struct CpuPerTick {
     pub mean_server: f64,
     /// Mean over ticks, per server.
     pub per_server: Vec<f64>,
+    /// Of that, what the engine's own step takes; absent where nobody measures it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub step_per_server: Vec<f64>,
+    /// Everything but the step, as a share of the step, all servers together: what being distributed costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<f64>,
 }
 
 /// Bytes sent.
@@ -95,6 +102,10 @@ pub struct Outcome {
     pub excused: ErrorCounts,
     /// How often each tolerance was exceeded.
     pub tolerance_exceeded: ExceededTolerances,
+    /// How often bodies were held to what they had promised (size `adaptive`).
+    pub kept: Kept,
+    /// The largest cluster of which it had to be decided whether it migrates (size `adaptive`).
+    pub largest_cluster: u64,
     /// CPU time per tick.
     pub cpu_ms_per_tick: CpuPerTick,
     /// Bodies that project, mean over ticks, all servers together.
@@ -119,6 +130,9 @@ pub struct Outcome {
     /// The physics step.
     #[serde(skip)]
     pub step: TickLength,
+    /// Every server's run, tick by tick.
+    #[serde(skip)]
+    pub timelines: Vec<Timeline>,
 }
 
 impl Outcome {
@@ -142,6 +156,8 @@ impl Outcome {
             errors: ErrorCounts::default(),
             excused: ErrorCounts::default(),
             tolerance_exceeded: ExceededTolerances::default(),
+            kept: Kept::default(),
+            largest_cluster: 0,
             cpu_ms_per_tick: CpuPerTick::default(),
             boundary_bodies: 0.0,
             bytes: Bytes::default(),
@@ -152,6 +168,7 @@ impl Outcome {
             first_violation: None,
             aborted: None,
             step: scene.step,
+            timelines: Vec::new(),
         }
     }
 
@@ -180,9 +197,14 @@ impl Outcome {
             self.frozen_updates = report.frozen_updates;
         }
         self.state_hash = format!("{:016x}", state_hash(servers));
-        let ticks_ms: Vec<&[f32]> = servers.iter().map(|s| &*s.cpu.ticks_ms).collect();
-        self.cpu_ms_per_tick = CpuPerTick::of(&ticks_ms);
-        let ticks = servers.iter().map(|server| server.cpu.ticks_ms.len()).max();
+        let ticks_ms: Vec<&[f32]> = servers.iter().map(|s| &*s.timeline.ticks_ms).collect();
+        let steps_ms: Vec<&[f32]> = servers.iter().map(|s| &*s.timeline.steps_ms).collect();
+        self.cpu_ms_per_tick = CpuPerTick::of(&ticks_ms).with_steps(&ticks_ms, &steps_ms);
+        let ticks = ticks_ms.iter().map(|ticks| ticks.len()).max();
+        self.timelines = servers
+            .iter()
+            .map(|server| server.timeline.clone())
+            .collect();
         self.boundary_bodies = counters.boundary_bodies as f64 / ticks.unwrap_or(1).max(1) as f64;
         self.bytes.between_servers = network.stats().bytes;
         self.datagrams_between_strangers = network
@@ -196,6 +218,10 @@ impl Outcome {
             self.tolerance_exceeded.latency += exceeded.latency;
             self.tolerance_exceeded.frame += exceeded.frame;
             self.unborn += region.boundary().unborn() as u64;
+            self.kept.add(&region.boundary().kept());
+            self.largest_cluster = self
+                .largest_cluster
+                .max(region.boundary().largest_cluster());
         }
     }
 }
@@ -234,14 +260,61 @@ impl CpuPerTick {
                 ((slowest.len() as f64 * share) as usize).min(slowest.len().saturating_sub(1));
             slowest.get(index).copied().unwrap_or(0.0)
         };
-        let mean =
-            |ticks: &&[f32]| f64::from(ticks.iter().sum::<f32>()) / ticks.len().max(1) as f64;
-        let per_server: Vec<f64> = servers.iter().map(mean).collect();
+        let per_server: Vec<f64> = servers.iter().map(|ticks| mean(ticks)).collect();
         Self {
             max_server_p50: percentile(0.5),
             max_server_p99: percentile(0.99),
             mean_server: per_server.iter().sum::<f64>() / per_server.len().max(1) as f64,
             per_server,
+            step_per_server: Vec::new(),
+            overhead: None,
         }
+    }
+
+    /// The same, knowing what of every tick was the engine's own step.
+    #[must_use]
+    pub fn with_steps(mut self, ticks: &[&[f32]], steps: &[&[f32]]) -> Self {
+        let all: f64 = ticks.iter().map(|ticks| sum(ticks)).sum();
+        let stepped: f64 = steps.iter().map(|steps| sum(steps)).sum();
+        self.step_per_server = steps.iter().map(|steps| mean(steps)).collect();
+        self.overhead = (stepped > 0.0).then(|| (all - stepped) / stepped);
+        self
+    }
+}
+
+/// In double precision: hundreds of thousands of ticks would not add up in single.
+fn sum(values: &[f32]) -> f64 {
+    values.iter().map(|value| f64::from(*value)).sum()
+}
+
+fn mean(values: &[f32]) -> f64 {
+    sum(values) / values.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overhead_is_everything_but_the_step() {
+        let (ticks, steps): ([&[f32]; 2], [&[f32]; 2]) =
+            ([&[3.0, 5.0], &[2.0]], [&[2.0, 4.0], &[2.0]]);
+        let cpu = CpuPerTick::of(&ticks).with_steps(&ticks, &steps);
+        assert_eq!(cpu.per_server, [4.0, 2.0]);
+        assert_eq!(cpu.step_per_server, [3.0, 2.0]);
+        assert_eq!(cpu.overhead, Some(0.25));
+    }
+
+    /// A live run does not know its steps, and does not pretend.
+    #[test]
+    fn what_nobody_measured_is_absent() {
+        let cpu = serde_json::to_value(CpuPerTick::of(&[&[1.0]])).expect("plain data");
+        assert!(cpu.get("overhead").is_none() && cpu.get("step_per_server").is_none());
+        assert_eq!(
+            CpuPerTick::of(&[&[1.0]])
+                .with_steps(&[&[1.0]], &[&[0.0]])
+                .overhead,
+            None
+        );
     }
 }

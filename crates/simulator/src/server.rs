@@ -3,11 +3,13 @@
 use crate::frames::FrameModel;
 use crate::network::{Channel, ChannelConfig, ChannelFull};
 use crate::options::SendOrder;
+use crate::timeline::Timeline;
 use cpu_time::ThreadTime;
 use domain::{BodyId, RegionId, SimTime, Tick};
 use rand_pcg::Pcg64Mcg;
 use region::{Region, RegionConfig, RegionError, RegionEvent, RegionSnapshot};
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 use wire::{AuraDelete, Envelope, Message};
 
 /// A server, up or down.
@@ -25,7 +27,7 @@ pub struct Server {
     standby: Option<Vec<u8>>,
     /// What is on its way there; one at a time.
     sent: Option<SentSnapshot>,
-    pub cpu: CpuUse,
+    pub timeline: Timeline,
     /// What it has read since anyone asked.
     pub heard: Vec<Heard>,
     /// A channel that takes no more: the run cannot go on.
@@ -89,13 +91,18 @@ fn in_short(message: &Message) -> Option<(String, Vec<BodyId>)> {
     }
 }
 
-/// CPU time of one server's own work.
-#[derive(Clone, Debug, Default)]
-pub struct CpuUse {
-    /// Milliseconds of each tick, with the messages that were read and written for it.
-    pub ticks_ms: Vec<f32>,
-    // Reading and writing messages since the last tick.
-    between_ticks: std::time::Duration,
+/// One tick, and the CPU time that it and the engine's step in it took.
+fn run_tick(region: &mut Region) -> (Duration, Duration) {
+    let tick = region.tick().next();
+    let start = ThreadTime::now();
+    let mut step = Duration::ZERO;
+    if region.begin_tick(tick) {
+        let before = ThreadTime::now();
+        region.step_physics(tick);
+        step = before.elapsed();
+        region.end_tick();
+    }
+    (start.elapsed(), step)
 }
 
 /// How a server behaves in time.
@@ -120,7 +127,7 @@ impl Server {
             incarnation: 1,
             standby: None,
             sent: None,
-            cpu: CpuUse::default(),
+            timeline: Timeline::default(),
             heard: Vec::new(),
             stuck: None,
             frames: pace.frames,
@@ -172,7 +179,7 @@ impl Server {
             let envelope = wire::decode(&payload).expect("encoded by a region");
             self.inbox.push_back((now, envelope));
         }
-        self.cpu.between_ticks += start.elapsed();
+        self.timeline.between_ticks += start.elapsed();
     }
 
     /// One frame: receive, step what is due, send. `last_tick` ends the physics. Calls back after every tick.
@@ -192,17 +199,14 @@ impl Server {
         }
         let start = ThreadTime::now();
         self.receive(&mut region);
-        let mut spent = std::mem::take(&mut self.cpu.between_ticks) + start.elapsed();
+        let mut spent = std::mem::take(&mut self.timeline.between_ticks) + start.elapsed();
         while region.tick().0 < last_tick && region.next_wakeup() + self.step_phase <= now {
-            let start = ThreadTime::now();
-            let tick = region.tick().next();
-            region.handle_tick(now, tick);
-            spent += start.elapsed();
-            self.cpu.ticks_ms.push(spent.as_secs_f32() * 1e3);
-            spent = std::time::Duration::ZERO;
+            let (whole, step) = run_tick(&mut region);
+            self.timeline.close_tick(spent + whole, step);
+            spent = Duration::ZERO;
             after_tick(&mut region);
         }
-        self.cpu.between_ticks += spent;
+        self.timeline.between_ticks += spent;
         if self.send_order == SendOrder::AfterPhysics {
             self.send(now, &mut region);
         }
@@ -242,10 +246,13 @@ impl Server {
         region.handle_network_update(now);
         let mut encoded = Vec::new();
         while let Some(envelope) = region.poll_transmit() {
+            let auras = envelope.messages.iter();
+            let auras = auras.filter(|message| matches!(message, Message::AuraUpsert(_)));
+            self.timeline.auras_since += auras.count() as u32;
             let bytes = wire::encode(&envelope).expect("a region says only what makes sense");
             encoded.push((envelope.to, bytes));
         }
-        self.cpu.between_ticks += start.elapsed();
+        self.timeline.between_ticks += start.elapsed();
         for (to, bytes) in encoded {
             // A peer cut off for so long cannot be helped by sending ever more.
             if let Err(full) = self.channel(to).send(now, bytes) {

@@ -272,6 +272,9 @@ impl Simulation {
         }
         self.tell_heard(id);
         for record in records {
+            let bodies = record.bodies.as_ref().map_or(0, Vec::len);
+            let timeline = &mut self.servers[index].timeline;
+            timeline.note(bytes_sent, bodies, departed(&record));
             self.tell_tick(id, record);
         }
         if let Some((to, full)) = self.servers[index].stuck.take() {
@@ -376,4 +379,13 @@ impl Simulation {
             .min()
             .unwrap_or_default()
     }
+}
+
+/// How many bodies were given away after a tick.
+fn departed(record: &TickRecord) -> usize {
+    let members = record.after_step.iter().map(|event| match event {
+        RegionEvent::Departed { members, .. } => members.len(),
+        _ => 0,
+    });
+    members.sum()
 }

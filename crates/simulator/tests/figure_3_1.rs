@@ -3,7 +3,7 @@
 //! Every group is played with several phases, frame times and networks within the tolerances: the answer is always the same.
 
 use crate::common::{History, assert_clean, network, run_watched, scene};
-use boundary::Policy;
+use boundary::{AuraSize, Policy};
 use domain::{BodyId, RegionId};
 use scenes::Scene;
 use simulator::frames::FrameModel;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use wire::HandoverCause;
 
 /// Ways to play a scene.
-fn manners() -> Vec<SimOptions> {
+fn manners(aura: AuraSize) -> Vec<SimOptions> {
     let mut manners = Vec::new();
     for seed in 1..=4 {
         for (send_order, frame_ms, net) in [
@@ -34,6 +34,7 @@ fn manners() -> Vec<SimOptions> {
                 frames: Some(FrameModel::Fixed(frame_ms * 1e-3)),
                 network: network(net),
                 send_order,
+                aura,
                 ..SimOptions::default()
             });
         }
@@ -43,11 +44,16 @@ fn manners() -> Vec<SimOptions> {
 
 /// Plays a scene in every manner; each run must be clean.
 fn play(name: &str, check: impl Fn(&Scene, &History)) {
-    play_scene(&scene(name), check);
+    play_scene(&scene(name), AuraSize::Adaptive, check);
 }
 
-fn play_scene(scene: &Scene, check: impl Fn(&Scene, &History)) {
-    for options in manners() {
+/// Some groups of the figure meet only if auras are as large as the figure draws them.
+fn play_drawn(scene: &Scene, check: impl Fn(&Scene, &History)) {
+    play_scene(scene, AuraSize::Safe, check);
+}
+
+fn play_scene(scene: &Scene, aura: AuraSize, check: impl Fn(&Scene, &History)) {
+    for options in manners(aura) {
         let (outcome, history) = run_watched(scene, &options);
         assert_clean(&outcome, &format!("{options:?}"));
         assert_eq!(outcome.thrashed_pairs, 0);
@@ -135,7 +141,7 @@ fn the_island_hij_migrates_whole() {
 #[test]
 fn k_l_and_m_move_at_most_once() {
     for off_the_middle in [-0.5, -0.2, 0.0] {
-        play_scene(&klm(off_the_middle), |scene, history| {
+        play_drawn(&klm(off_the_middle), |scene, history| {
             let three = ["K", "L", "M"].map(|name| id(scene, name));
             assert!(
                 three.iter().all(|body| history.moves_of(*body) <= 1),
@@ -152,7 +158,7 @@ fn k_l_and_m_move_at_most_once() {
 #[test]
 fn k_l_and_m_never_bounce() {
     for off_the_middle in [0.2, 0.5] {
-        play_scene(&klm(off_the_middle), |scene, history| {
+        play_drawn(&klm(off_the_middle), |scene, history| {
             let three @ [k, l, m] = ["K", "L", "M"].map(|name| id(scene, name));
             assert!(history.moves_of(l) <= 1 && history.moves_of(m) <= 1);
             assert!(history.moves_of(k) <= 2, "{:?}", history.moves);
@@ -182,7 +188,7 @@ fn assert_together(history: &History, bodies: [BodyId; 3]) {
 /// server never owns any of them.
 #[test]
 fn n_and_o_come_together_in_a_third_servers_region() {
-    play("group-no", |scene, history| {
+    play_drawn(&scene("group-no"), |scene, history| {
         let [n, n2, o, o2] = ["N", "N2", "O", "O2"].map(|name| id(scene, name));
         assert_eq!(history.moves.len(), 1, "{:?}", history.moves);
         let change = &history.moves[0];

@@ -37,6 +37,8 @@ fn options(seed: u64, tie_break: bool) -> SimOptions {
     SimOptions {
         seed: Some(seed),
         tie_break,
+        // Ranks of size `adaptive` cannot be switched off.
+        aura: boundary::AuraSize::Safe,
         // Words take longer than the servers' frames are apart: both sides decide before they hear of the other's decision.
         network: network("latency_ms=8"),
         ..SimOptions::default()

@@ -66,9 +66,11 @@ fn upsert(
         tick: Tick(36_000),
         centre,
         radius,
+        spine: glam::Vec3::ZERO,
         reach,
         growth,
         key: ClusterKey {
+            class: 0,
             since: Tick(key.0),
             body: BodyId(key.1),
         },
@@ -97,6 +99,7 @@ fn debris(rng: &mut Pcg64Mcg, n: u64) -> AuraUpsert {
     let id = rng.random_range(0..1_000_000);
     AuraUpsert {
         radius: rng.random_range(0.1..2.0),
+        spine: glam::Vec3::ZERO,
         epoch: Epoch(rng.random_range(0..100)),
         tick: Tick(rng.random_range(35_990..36_000)),
         ..upsert(
@@ -121,6 +124,7 @@ fn offer(form: BodyForm) -> Envelope {
     let member = Member {
         epoch: Epoch(1),
         projecting_since: None,
+        rank: None,
     };
     envelope(vec![Message::Offer(Box::new(Offer {
         handover: HandoverNumber(1),
@@ -133,6 +137,7 @@ fn offer(form: BodyForm) -> Envelope {
         },
         unborn: vec![],
         told: vec![],
+        bonds: vec![],
     }))])
 }
 

@@ -21,6 +21,9 @@ use glam::{DVec3, I64Vec3};
 const CENTRE_STEPS_PER_M: f64 = 4096.0;
 const REACH_STEPS_PER_M: f64 = 1024.0;
 const GROWTH_STEPS_PER_M: f64 = 16_384.0;
+const SPINE_STEPS_PER_M: f64 = 256.0;
+/// Longer lines than an aura may be wide make no sense.
+const SPINE_STEPS_MAX: u64 = (crate::check::MAX_AURA_M as f64 * SPINE_STEPS_PER_M) as u64;
 const CENTRE_STEPS_MAX: i64 = (MAX_COORDINATE_M * CENTRE_STEPS_PER_M) as i64;
 
 /// The fewest bytes an upsert needs: flags, id, three coordinates.
@@ -33,6 +36,7 @@ const RADIUS: u8 = 8;
 const REACH: u8 = 16;
 const GROWTH: u8 = 32;
 const EPOCH: u8 = 64;
+const SPINE: u8 = 128;
 
 /// An aura on the grid.
 #[derive(Clone, Copy, PartialEq)]
@@ -42,6 +46,7 @@ struct Row {
     tick: Tick,
     centre: I64Vec3,
     radius_bits: u32,
+    spine: I64Vec3,
     reach: u64,
     growth: u64,
     key: ClusterKey,
@@ -56,9 +61,11 @@ impl Row {
             tick: envelope_tick,
             centre: I64Vec3::ZERO,
             radius_bits: 0,
+            spine: I64Vec3::ZERO,
             reach: 0,
             growth: 0,
             key: ClusterKey {
+                class: 0,
                 since: envelope_tick,
                 body: BodyId(0),
             },
@@ -68,14 +75,18 @@ impl Row {
     fn of(upsert: &AuraUpsert) -> Self {
         let centre = I64Vec3::from_array(upsert.centre.to_array().map(nearest_step));
         let moved = (metres(centre) - upsert.centre).length();
-        // The margin covers the rounding of `length` itself; a centre that is on the grid adds nothing.
-        let reach = f64::from(upsert.reach) + moved * (1.0 + 1e-9);
+        let line = upsert.spine.as_dvec3();
+        let spine = I64Vec3::from_array((line * SPINE_STEPS_PER_M).to_array().map(nearest_whole));
+        let turned = (spine.as_dvec3() / SPINE_STEPS_PER_M - line).length();
+        // The margin covers the rounding of `length` itself; what is on the grid adds nothing.
+        let reach = f64::from(upsert.reach) + (moved + turned) * (1.0 + 1e-9);
         Self {
             body: upsert.body,
             epoch: upsert.epoch,
             tick: upsert.tick,
             centre,
             radius_bits: upsert.radius.to_bits(),
+            spine,
             reach: steps_up(reach, REACH_STEPS_PER_M),
             growth: steps_up(upsert.growth.into(), GROWTH_STEPS_PER_M),
             key: upsert.key,
@@ -89,6 +100,7 @@ impl Row {
             tick: self.tick,
             centre: metres(self.centre),
             radius: f32::from_bits(self.radius_bits),
+            spine: (self.spine.as_dvec3() / SPINE_STEPS_PER_M).as_vec3(),
             reach: at_least(self.reach as f64 / REACH_STEPS_PER_M),
             growth: at_least(self.growth as f64 / GROWTH_STEPS_PER_M),
             key: self.key,
@@ -108,9 +120,11 @@ impl Row {
             flags |= KEY_BODY;
             put_zigzag(out, difference(self.key.body.0, self.body.0));
         }
-        if self.key.since != previous.key.since {
+        let age = |key: &ClusterKey| (key.since, key.class);
+        if age(&self.key) != age(&previous.key) {
             flags |= KEY_SINCE;
             put_zigzag(out, difference(self.key.since.0, previous.key.since.0));
+            out.push(self.key.class);
         }
         if self.radius_bits != previous.radius_bits {
             flags |= RADIUS;
@@ -128,6 +142,12 @@ impl Row {
             flags |= EPOCH;
             put_varint(out, self.epoch.0.into());
         }
+        if self.spine != previous.spine {
+            flags |= SPINE;
+            for step in self.spine.to_array() {
+                put_zigzag(out, step);
+            }
+        }
         for step in (self.centre - previous.centre).to_array() {
             put_zigzag(out, step);
         }
@@ -139,11 +159,7 @@ impl Row {
         previous: &Self,
         envelope_tick: Tick,
     ) -> Result<Self, Malformed> {
-        let unknown = reader.error("aura flags", Why::UnknownTag(0x80));
         let flags = reader.u8("aura flags")?;
-        if flags & 0x80 != 0 {
-            return Err(unknown);
-        }
         let has = |flag| flags & flag != 0;
         let mut row = *previous;
         row.body = BodyId(plus(previous.body.0, reader.zigzag("aura body")?));
@@ -157,6 +173,7 @@ impl Row {
         }
         if has(KEY_SINCE) {
             row.key.since = Tick(plus(previous.key.since.0, reader.zigzag("aura key tick")?));
+            row.key.class = reader.u8("aura key class")?;
         }
         if has(RADIUS) {
             row.radius_bits = reader.f32("aura radius")?.to_bits();
@@ -170,9 +187,26 @@ impl Row {
         if has(EPOCH) {
             row.epoch = Epoch(reader.varint_u32("aura epoch")?);
         }
+        if has(SPINE) {
+            row.spine = read_spine(reader)?;
+        }
         row.centre = read_centre(reader, previous.centre)?;
         Ok(row)
     }
+}
+
+fn read_spine(reader: &mut Reader<'_>) -> Result<I64Vec3, Malformed> {
+    let mut spine = [0; 3];
+    for axis in &mut spine {
+        let outside = reader.error("aura spine", Why::TooLarge(0));
+        let step = reader.zigzag("aura spine")?;
+        if step.unsigned_abs() > SPINE_STEPS_MAX {
+            let why = Why::TooLarge(step.unsigned_abs());
+            return Err(Malformed { why, ..outside });
+        }
+        *axis = step;
+    }
+    Ok(I64Vec3::from_array(spine))
 }
 
 fn read_centre(reader: &mut Reader<'_>, previous: I64Vec3) -> Result<I64Vec3, Malformed> {
@@ -202,7 +236,10 @@ fn plus(base: u64, step: i64) -> u64 {
 /// `round` and `ceil` are library calls on plain x86-64; a cast is one instruction, and these run for every
 /// aura of every tick. Halves may go either way: the reach makes up for what the centre moved.
 fn nearest_step(coordinate: f64) -> i64 {
-    let steps = coordinate * CENTRE_STEPS_PER_M;
+    nearest_whole(coordinate * CENTRE_STEPS_PER_M)
+}
+
+fn nearest_whole(steps: f64) -> i64 {
     (steps + 0.5_f64.copysign(steps)) as i64
 }
 

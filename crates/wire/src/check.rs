@@ -1,7 +1,7 @@
 //! Does a message make sense? Asked by the sender before encoding and by the receiver after decoding, so that
 //! nothing beyond this crate has to expect a NaN, a joint to nowhere or a tick whose successor overflows.
 
-use crate::{AuraDelete, AuraUpsert, Envelope, Message, Offer};
+use crate::{AuraDelete, AuraUpsert, Bond, Envelope, Message, Offer};
 use domain::{Epoch, RegionId, ShapeError, Tick};
 use glam::{DVec3, Vec3};
 use thiserror::Error;
@@ -22,6 +22,8 @@ pub const MAX_EPOCH: Epoch = Epoch(1 << 31);
 pub const MAX_MESSAGES: usize = 1 << 17;
 /// The most regions one [`Message::Introduce`] or [`Offer`] may name.
 pub const MAX_VISITORS: usize = 4096;
+/// The most promises one body may have outstanding.
+pub const MAX_BONDS: usize = 256;
 
 /// A message that reads well but makes no sense.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -175,6 +177,9 @@ impl AuraUpsert {
         let most = f64::from(MAX_AURA_M);
         range("radius", self.radius.into(), 0.0, most)?;
         range("growth", self.growth.into(), 0.0, most)?;
+        for value in self.spine.to_array() {
+            range("spine", value.into(), -most, most)?;
+        }
         range("reach", self.reach.into(), 0.0, most)?;
         if self.reach < MAX_AURA_M - 1.0 {
             return Ok(());
@@ -197,6 +202,7 @@ impl AuraUpsert {
                 .abs()
                 .cmple(DVec3::splat(MAX_COORDINATE_M))
                 .all()
+            & self.spine.abs().cmple(Vec3::splat(MAX_AURA_M)).all()
             & extents.cmpge(Vec3::ZERO).all()
             & extents.cmple(Vec3::splat(MAX_AURA_M - 1.0)).all()
     }
@@ -231,7 +237,10 @@ impl Offer {
             epoch("epoch", member.epoch)?;
             member
                 .projecting_since
-                .map_or(Ok(()), |since| tick("projecting_since", since))
+                .map_or(Ok(()), |since| tick("projecting_since", since))?;
+            member
+                .rank
+                .map_or(Ok(()), |rank| tick("rank.since", rank.since))
         })?;
         clusters::cluster(&self.cluster).map_err(|e| e.within("cluster"))?;
         ascending("unborn", self.unborn.iter().map(|unborn| unborn.body.id))?;
@@ -240,7 +249,44 @@ impl Offer {
             epoch("epoch", unborn.epoch)?;
             body(&unborn.body).map_err(|e| e.within("body"))
         })?;
-        few_regions("told", &self.told)
+        few_regions("told", &self.told)?;
+        self.check_bonds()
+    }
+
+    fn check_bonds(&self) -> Result<(), Invalid> {
+        let ids = || self.bonds.iter().map(|(body, _)| *body);
+        if !ids().is_sorted() {
+            return Err(Problem::NotAscending.at("bonds"));
+        }
+        let bodies = &self.cluster.bodies;
+        for body in ids() {
+            if bodies.binary_search_by_key(&body, |body| body.id).is_err() {
+                return Err(Problem::NotAMember(body).at("bonds"));
+            }
+        }
+        let per_body = self.bonds.chunk_by(|(a, _), (b, _)| a == b).map(<[_]>::len);
+        if let Some(count) = per_body.max().filter(|count| *count > MAX_BONDS) {
+            let wanted = MAX_BONDS;
+            return Err(Problem::WrongCount { count, wanted }.at("bonds"));
+        }
+        each("bonds", &self.bonds, |(_, bond)| bond.check())
+    }
+}
+
+impl Bond {
+    /// Are its numbers within their limits?
+    pub fn check(&self) -> Result<(), Invalid> {
+        tick("tick", self.tick)?;
+        self.until.map_or(Ok(()), |until| tick("until", until))?;
+        for coordinate in self.centre.to_array() {
+            range("centre", coordinate, -MAX_COORDINATE_M, MAX_COORDINATE_M)?;
+        }
+        let longest = f64::from(MAX_AURA_M);
+        for value in self.spine.to_array() {
+            range("spine", value.into(), -longest, longest)?;
+        }
+        range("reach", self.reach.into(), 0.0, longest)?;
+        range("growth", self.growth.into(), 0.0, longest)
     }
 }
 

@@ -28,6 +28,6 @@ pub use envelopes::{
 };
 pub use frame::seal;
 pub use messages::{
-    AuraDelete, AuraUpsert, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member, Message,
-    NewOwner, Offer, Ownership, Unborn,
+    AuraDelete, AuraUpsert, Bond, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member,
+    Message, NewOwner, Offer, Ownership, Unborn,
 };

@@ -1,7 +1,7 @@
 //! What one region server can say to another.
 
 use domain::{Body, BodyId, Cluster, Epoch, RegionId, SimTime, Tick};
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 use serde::{Deserialize, Serialize};
 
 /// Everything one region says to one other in one network update (the thesis: BNU).
@@ -91,8 +91,11 @@ pub struct AuraUpsert {
     pub tick: Tick,
     /// The body's origin.
     pub centre: DVec3,
-    /// Radius of the body's bounding sphere.
+    /// The body is within `radius` of the line from `centre − spine` to `centre + spine`. Sizes `thesis` and `safe`
+    /// know spheres only: no spine.
     pub radius: f32,
+    /// Half of that line.
+    pub spine: Vec3,
     /// How far beyond the bounding sphere the aura reaches at the tick it speaks of, metres.
     pub reach: f32,
     /// How much the reach grows per tick without news, metres. Zero for a sleeping body and for size `thesis`.
@@ -101,10 +104,13 @@ pub struct AuraUpsert {
     pub key: ClusterKey,
 }
 
-/// Rank of a cluster in the tie-break: the lower one stays, the higher one moves. It is the lowest pair of
+/// Rank of a cluster in the tie-break: the lower one stays, the higher one moves. It is the lowest of
 /// its projecting members, so both sides of a boundary compute the same answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ClusterKey {
+    /// The lower, the more work it would be to move the cluster. Zero with sizes `thesis` and `safe`: there age alone
+    /// decides.
+    pub class: u8,
     /// Since when its longest-projecting member projects.
     pub since: Tick,
     /// That member (the lowest id among equals).
@@ -179,6 +185,29 @@ pub struct Offer {
     pub unborn: Vec<Unborn>,
     /// Regions that were told of every member who its new owner is, ascending. The tie-break holds towards them at once.
     pub told: Vec<RegionId>,
+    /// How far members may go until others have heard otherwise; by ascending body, each body's oldest first. A member
+    /// without
+    /// any has promised what follows from its motion at `tick`.
+    pub bonds: Vec<(BodyId, Bond)>,
+}
+
+/// A promise about where a body's origin will be: within `reach + growth · age` of `centre`. Whoever reads it at tick
+/// `b` counts
+/// `age = b − tick` and may rely on it up to tick `b + h + 1` (`h`: ticks per hop); the owner keeps the body inside.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bond {
+    /// When it was given.
+    pub tick: Tick,
+    /// Where the body was then, or near there.
+    pub centre: DVec3,
+    /// How it lay: half of the line through it. Turning is a way as well.
+    pub spine: Vec3,
+    /// How far from there, metres.
+    pub reach: f32,
+    /// How much farther per tick of age, metres.
+    pub growth: f32,
+    /// The last tick at which somebody may still rely on it; `None`: it has not been replaced.
+    pub until: Option<Tick>,
 }
 
 /// A body's ownership, handed over with it.
@@ -188,6 +217,8 @@ pub struct Member {
     pub epoch: Epoch,
     /// Since when it projects, if it does: the tie-break outlives the migration.
     pub projecting_since: Option<Tick>,
+    /// The rank that others were told it has under its new owner, if they were told.
+    pub rank: Option<ClusterKey>,
 }
 
 /// A spawn near a boundary waits until its aura is known to all neighbours, so that nothing is born

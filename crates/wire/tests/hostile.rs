@@ -113,7 +113,7 @@ proptest! {
 #[test]
 fn nested_compounds_do_not_exhaust_the_stack() {
     // from, to, tick, sent_at, one message: an offer by traversal with one member …
-    let mut bytes = b"AM\x01\0\0\0\0\x01\x02\x00\x00\x01\x02\x01\x00\x01\x01\x00\x00".to_vec();
+    let mut bytes = b"AM\x01\0\0\0\0\x01\x02\x00\x00\x01\x02\x01\x00\x01\x01\x00\x00\x00".to_vec();
     bytes[2] = wire::VERSION;
     bytes.extend([1, 0, 0]); // … one body, id 0, a form of its own …
     for _ in 0..500_000 {
@@ -226,6 +226,7 @@ fn an_inconsistent_offer_is_refused() {
             cluster: domain::Cluster::default(),
             unborn: vec![],
             told: vec![],
+            bonds: vec![],
             ..o.clone()
         }
     };

@@ -57,7 +57,8 @@ impl World {
         not_a_number == 0.0 && check::is_sound_at_most(reach, fastest.max_element(), bent)
     }
 
-    fn id_of(&self, rigid: &RigidBody) -> Option<BodyId> {
+    /// The id is written on the body's collider.
+    pub(crate) fn id_of(&self, rigid: &RigidBody) -> Option<BodyId> {
         self.id_at(*rigid.colliders().first()?)
     }
 

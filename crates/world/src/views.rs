@@ -2,7 +2,8 @@
 
 use crate::contacts::ContactBegun;
 use crate::world::{Entry, World};
-use domain::{BodyForm, BodyId, Bounds, Joint, Motion};
+use domain::{BodyForm, BodyId, Bounds, Joint, Motion, Rect};
+use glam::Vec3;
 use rapier3d::prelude::RigidBody;
 
 /// One body as it is now.
@@ -16,6 +17,12 @@ pub struct BodyView {
     pub radius: f32,
     /// The tight box of its true shape, in world coordinates.
     pub bounds: Bounds,
+    /// How much of the world's gravity it feels.
+    pub gravity_scale: f32,
+    /// Half of the line through its shape, in its own frame (see [`domain::Capsule`]).
+    pub spine: Vec3,
+    /// How far from that line it reaches.
+    pub girth: f32,
 }
 
 impl World {
@@ -66,6 +73,36 @@ impl World {
     /// What stays the same during the body's life.
     pub fn form(&self, id: BodyId) -> Option<&BodyForm> {
         self.bodies.get(&id).map(|entry| &*entry.form)
+    }
+
+    /// Calls `f` for every body that is awake, whose origin is not in `inner` and that may have a point faster than
+    /// this, m/s; in no particular order but always the same.
+    pub fn for_each_faster_than(
+        &self,
+        speed: f32,
+        inner: &Rect,
+        mut f: impl FnMut(BodyId, BodyView),
+    ) {
+        let origin = self.frame.origin;
+        for handle in self.physics.islands.active_bodies() {
+            let Some(rigid) = self.physics.bodies.get(handle) else {
+                continue;
+            };
+            // From what is at hand: this walk is over everything that is awake.
+            let turn = rigid.angvel().length() * self.widest_radius();
+            if rigid.linvel().length() + turn <= speed {
+                continue;
+            }
+            let place = rigid.translation().as_dvec3() + origin;
+            if inner.holds(place.x, place.z) {
+                continue;
+            }
+            if let Some(id) = self.id_of(rigid)
+                && let Some(entry) = self.bodies.get(&id)
+            {
+                f(id, self.view(entry));
+            }
+        }
     }
 
     /// Does the body sleep? `false` if it is not here.
@@ -144,6 +181,9 @@ impl World {
             asleep: self.sleeps(entry),
             radius: entry.radius,
             bounds,
+            gravity_scale: entry.form.gravity_scale,
+            spine: entry.spine,
+            girth: entry.girth,
         }
     }
 

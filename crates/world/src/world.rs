@@ -8,7 +8,7 @@ use crate::seeds::Seeds;
 use crate::warm_start::SeedingDispatcher;
 use crate::{check, contacts, shapes, sleep};
 use domain::{Body, BodyForm, BodyId, ContactEnd, Joint, Shape, ShapeError, Static, StaticId};
-use glam::{DVec3, Vec3};
+use glam::{DVec3, Quat, Vec3};
 use rapier3d::prelude::{
     ActiveEvents, Collider, ColliderBuilder, ColliderHandle, PhysicsWorld, RigidBodyActivation,
     RigidBodyBuilder, RigidBodyHandle, SharedShape,
@@ -51,6 +51,9 @@ pub(crate) struct Entry {
     /// Shared by bodies of one kind: walks over all bodies read the rest only.
     pub(crate) form: Arc<BodyForm>,
     pub(crate) radius: f32,
+    /// The line through its shape, and how far the shape is from it.
+    pub(crate) spine: Vec3,
+    pub(crate) girth: f32,
     /// Came in asleep and has not been stepped here: the engine has it awake, on the brink of sleep.
     pub(crate) dozes: bool,
 }
@@ -168,9 +171,12 @@ impl World {
             .physics
             .insert(rigid, collider_of(body.id, form, shape));
         self.widest = self.widest.max(form.shape.bounding_radius());
+        let (spine, girth) = form.shape.spine();
         let entry = Entry {
             handle,
             collider,
+            spine,
+            girth,
             form: self.shared_form(form),
             radius: form.shape.bounding_radius(),
             dozes: activation.is_some() && body.rest.asleep && self.may_sleep,
@@ -308,6 +314,16 @@ impl World {
         entry.dozes = false;
         self.physics.bodies[entry.handle].set_linvel(velocity, true);
         Ok(())
+    }
+
+    /// Puts a body elsewhere; it keeps its velocity. Says whether it is here.
+    pub fn put_back(&mut self, id: BodyId, position: DVec3, rotation: Quat) -> bool {
+        let Some(entry) = self.bodies.get(&id) else {
+            return false;
+        };
+        let pose = self.frame.local_pose(position, rotation.normalize());
+        self.physics.bodies[entry.handle].set_position(pose, false);
+        true
     }
 
     /// Moves all bodies by one step and collects the contacts that began in it.

@@ -103,5 +103,9 @@ pub(super) fn scene_list() -> String {
         let about = scenes::builtin::about(name).unwrap_or_default();
         let _ = write!(text, "\n  {name:<16} {about}");
     }
+    text.push_str("\n\nGenerated scenes, for any N that is allowed:");
+    for (pattern, about) in scenes::generated::patterns() {
+        let _ = write!(text, "\n  {pattern:<16} {about}");
+    }
     text
 }

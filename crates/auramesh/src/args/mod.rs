@@ -110,8 +110,7 @@ pub struct SimArgs {
     #[arg(long, value_enum, default_value_t, conflicts_with = "soak")]
     pub cuts: Cuts,
 
-    /// How large auras are: as the thesis says, or sufficient in every case. `thesis` is for comparison and may fail the
-    /// checkers.
+    /// How large auras are. `safe` is for comparison; `thesis` is for comparison and may fail the checkers.
     #[arg(long, value_enum, default_value_t, conflicts_with = "soak")]
     pub aura: Aura,
 
@@ -179,6 +178,14 @@ pub struct RunArgs {
     /// How space is cut into regions [default: as the scene says].
     #[arg(long)]
     pub layout: Option<Layout>,
+
+    /// How large auras are. `safe` is for comparison; `thesis` is for comparison and may fail the checkers.
+    #[arg(long, value_enum, default_value_t)]
+    pub aura: Aura,
+
+    /// What a body does on its way to another server.
+    #[arg(long, value_enum, default_value_t)]
+    pub handover: Handover,
 
     /// Seed of everything random [default: the scene's].
     #[arg(long, value_name = "K")]
@@ -282,6 +289,14 @@ pub struct DemoArgs {
     /// A scene file, or the name of a built-in scene (listed below).
     #[arg(default_value = "playground")]
     pub scene: String,
+
+    /// How large auras are. `safe` is for comparison; `thesis` is for comparison and may fail the checkers.
+    #[arg(long, value_enum, default_value_t)]
+    pub aura: Aura,
+
+    /// What a body does on its way to another server.
+    #[arg(long, value_enum, default_value_t)]
+    pub handover: Handover,
 
     /// How many regions, each on a server process of its own.
     #[arg(long, value_name = "N", default_value_t = 4)]
@@ -471,14 +486,35 @@ pub enum Cuts {
     Balanced,
 }
 
+impl From<Aura> for boundary::AuraSize {
+    fn from(size: Aura) -> Self {
+        match size {
+            Aura::Thesis => Self::Thesis,
+            Aura::Safe => Self::Safe,
+            Aura::Adaptive => Self::Adaptive,
+        }
+    }
+}
+
+impl From<Handover> for boundary::HandoverMode {
+    fn from(mode: Handover) -> Self {
+        match mode {
+            Handover::CatchUp => Self::CatchUp,
+            Handover::Freeze => Self::Freeze,
+        }
+    }
+}
+
 /// See [`boundary::AuraSize`].
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub enum Aura {
     /// 3n - 1 steps at the speed tolerance; for comparison: checkers may fail.
     Thesis,
-    /// Large enough at every n, growing while no news arrives.
-    #[default]
+    /// Large enough at every n, growing while no news arrives; the same for every body.
     Safe,
+    /// Each body's own, from how it moves; almost nothing for what rests.
+    #[default]
+    Adaptive,
 }
 
 /// See [`boundary::HandoverMode`].

@@ -1,5 +1,6 @@
 //! Who leaves and where to: AC, then BT, over one cluster search.
 
+use super::adaptive::upsert_of;
 use super::projecting::Projector;
 use super::{Boundary, Departure, ISLAND_TEST_TICKS};
 use crate::aura_collision::{Call, strongest_call};
@@ -10,20 +11,48 @@ use crate::lifecycle::LifeState;
 use crate::naive;
 use crate::nursery::Ghost;
 use crate::projection::Track;
+use crate::promise::PromiseLaw;
 use crate::remote_auras::{AuraIndex, RemoteAura};
 use crate::surroundings::surroundings;
 use crate::view::{Bodies, BodyView};
 use domain::{BodyId, Bounds, Epoch, Rect, RegionId, Tick};
-use wire::{ClusterKey, HandoverCause, Member, NewOwner, Unborn};
+use glam::DVec3;
+use wire::{Bond, ClusterKey, HandoverCause, Member, NewOwner, Unborn};
 
 /// Why, when and to whom a cluster leaves.
-struct Leave<'a> {
+pub(super) struct Leave<'a> {
     tick: Tick,
     to: RegionId,
     cause: HandoverCause,
     /// The rank of the aura that calls it, if one does.
     calling: Option<ClusterKey>,
     projecting: &'a [Projector],
+    /// The cluster's rank, where it has one as a whole (size `adaptive`).
+    rank: Option<ClusterKey>,
+}
+
+impl Leave<'static> {
+    /// A cluster of this rank leaves because an aura of a lower rank calls it.
+    pub(super) fn called(
+        tick: Tick,
+        to: RegionId,
+        cause: HandoverCause,
+        calling: ClusterKey,
+        rank: ClusterKey,
+    ) -> Self {
+        Self {
+            calling: Some(calling),
+            ..Self::ranked(tick, to, cause, rank)
+        }
+    }
+
+    /// A cluster of this rank leaves of itself.
+    pub(super) fn ranked(tick: Tick, to: RegionId, cause: HandoverCause, rank: ClusterKey) -> Self {
+        Self {
+            rank: Some(rank),
+            ..Self::unasked(tick, to, cause, &[])
+        }
+    }
 }
 
 impl<'a> Leave<'a> {
@@ -40,11 +69,15 @@ impl<'a> Leave<'a> {
             cause,
             calling: None,
             projecting,
+            rank: None,
         }
     }
 
     /// The rank of a body, if it projects.
     fn key_of(&self, id: BodyId) -> Option<ClusterKey> {
+        if self.rank.is_some() {
+            return self.rank;
+        }
         let by_id = |projector: &Projector| projector.view.id;
         let place = self.projecting.binary_search_by_key(&id, by_id).ok()?;
         Some(self.projecting[place].key)
@@ -91,6 +124,7 @@ impl Boundary {
                 cause,
                 calling: Some(call.key),
                 projecting,
+                rank: None,
             };
             departures.extend(self.depart(&leave, &cluster));
         }
@@ -173,7 +207,7 @@ impl Boundary {
     }
 
     /// The members leave: tracks end, auras point to the new owner.
-    fn depart(&mut self, leave: &Leave<'_>, cluster: &[BodyView]) -> Option<Departure> {
+    pub(super) fn depart(&mut self, leave: &Leave<'_>, cluster: &[BodyView]) -> Option<Departure> {
         let Leave {
             tick, to, calling, ..
         } = *leave;
@@ -182,6 +216,7 @@ impl Boundary {
         }
         let mut members = Vec::new();
         let mut unborn = Vec::new();
+        let mut bonds = Vec::new();
         let mut told: Option<Vec<RegionId>> = None;
         for view in cluster {
             if let Some(track) = self.tracks.remove(&view.id) {
@@ -189,6 +224,8 @@ impl Boundary {
                     None => told = Some(track.audience.to_vec()),
                     Some(told) => told.retain(|region| track.is_known_to(*region)),
                 }
+                let promised = track.bound.iter().flat_map(|bound| &bound.bonds);
+                bonds.extend(promised.map(|bond| (view.id, *bond)));
                 members.push((view.id, self.let_go(leave, view, track)));
             } else if let Some(ghost) = self.nursery.remove(&view.id) {
                 let new = leave.new_owner(ghost.key());
@@ -207,17 +244,20 @@ impl Boundary {
             unborn,
             // Without a call the new owner's cluster has no rank of ours, and what we told may be too high.
             told: told
-                .filter(|_| calling.is_some() && self.config.aura == AuraSize::Safe)
+                .filter(|_| calling.is_some() && self.config.aura != AuraSize::Thesis)
                 .unwrap_or_default(),
+            bonds,
         })
     }
 
     fn let_go(&mut self, leave: &Leave<'_>, view: &BodyView, mut track: Track) -> Member {
         let tick = leave.tick;
         self.projecting.remove(&view.id);
+        self.bound.remove(&view.id);
         self.change_state(&mut track, view.id, LifeState::Sent, tick);
         self.change_state(&mut track, view.id, LifeState::Destroyed, tick);
         let own_key = ClusterKey {
+            class: 0,
             since: track.since.unwrap_or(tick),
             body: view.id,
         };
@@ -226,21 +266,43 @@ impl Boundary {
         let member = Member {
             epoch: track.epoch.next(),
             projecting_since: track.since,
+            rank: leave.rank.map(|_| new.key),
         };
-        if self.config.policy == Policy::Aura && self.config.aura == AuraSize::Safe {
-            self.remember_in_flight(tick, new, view, member.epoch);
+        if self.config.policy == Policy::Aura && self.config.aura != AuraSize::Thesis {
+            let standing = track.bound.as_ref().and_then(|bound| bound.standing());
+            self.remember_in_flight(tick, new, view, member.epoch, standing);
         }
         member
     }
 
     /// We know where the body is and whom to ask for it before its new owner has said a word: what stays behind must not run into it.
-    fn remember_in_flight(&mut self, tick: Tick, new: NewOwner, view: &BodyView, epoch: Epoch) {
+    fn remember_in_flight(
+        &mut self,
+        tick: Tick,
+        new: NewOwner,
+        view: &BodyView,
+        epoch: Epoch,
+        standing: Option<&Bond>,
+    ) {
+        let promised = self
+            .law
+            .map(|law| standing.copied().unwrap_or_else(|| law.promise(tick, view)));
+        if let Some(bond) = promised {
+            let mut aura =
+                RemoteAura::from_upsert(new.region, &upsert_of(view, epoch, &bond, new.key));
+            aura.tick = tick;
+            aura.reach = PromiseLaw::relied_m(&bond, tick);
+            aura.provisional_until = Some(tick + self.patience_ticks());
+            self.remote.put(view.id, aura);
+            return;
+        }
         let aura = RemoteAura {
             owner: new.region,
             epoch,
             tick,
             centre: view.centre,
             radius: view.radius,
+            spine: DVec3::ZERO,
             reach: self.geometry.reach_m,
             growth: self.geometry.growth_m,
             key: new.key,

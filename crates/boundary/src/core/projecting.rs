@@ -32,7 +32,7 @@ impl Boundary {
                 continue;
             };
             self.watch
-                .speed(view.speed, &mut track.too_fast, &self.config.tolerances);
+                .speed(view.speed(), &mut track.too_fast, &self.config.tolerances);
             let mut state = state_at(&view.ground, &home, &track.boundaries);
             let mut since = track.since;
             let is_where_it_was = state == track.state
@@ -44,7 +44,11 @@ impl Boundary {
             if state.projects() {
                 let since = since.unwrap_or(tick);
                 let body = view.id;
-                let key = ClusterKey { since, body };
+                let key = ClusterKey {
+                    class: 0,
+                    since,
+                    body,
+                };
                 projecting.push(Projector { view, key });
             }
         }

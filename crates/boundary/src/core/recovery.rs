@@ -138,9 +138,13 @@ impl Boundary {
     pub fn restore(&mut self, snapshot: BoundarySnapshot, incarnation: u32) {
         let tick = snapshot.tick;
         for (id, track) in snapshot.tracks {
-            let since = track.since;
-            self.tracks
-                .insert(id, Track::new(track.epoch, LifeState::Injected, since));
+            let mut restored = Track::new(track.epoch, LifeState::Injected, track.since);
+            if let Some(mut bound) = track.bound {
+                bound.told = None;
+                restored.bound = Some(bound);
+                self.bound.insert(id);
+            }
+            self.tracks.insert(id, restored);
             self.fresh.push(id);
         }
         self.nursery = snapshot.nursery;
@@ -213,6 +217,7 @@ impl Boundary {
         outdated.sort_unstable();
         for id in &outdated {
             if let Some(track) = self.tracks.remove(id) {
+                self.bound.remove(id);
                 self.report(tick, *id, Some(track.state), LifeState::Destroyed);
             }
         }

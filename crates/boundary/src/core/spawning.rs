@@ -4,11 +4,12 @@ use super::Boundary;
 use super::projecting::{boundaries_near, remember, tell};
 use crate::config::Policy;
 use crate::lifecycle::LifeState;
-use crate::nursery::{Ghost, view_of};
+use crate::nursery::{Ghost, live_view_of, view_of};
 use crate::projection::{Regions, Track, object_boundary_update};
+use crate::promise::PromiseLaw;
 use crate::remote_auras::{AuraIndex, RemoteAura};
 use crate::view::BodyView;
-use domain::{Body, Epoch, Rect, Tick};
+use domain::{Body, BodyId, Epoch, Rect, Tick};
 
 impl Boundary {
     /// A body is to be born here. Says whether at once; if not, it is announced and comes out of [`Self::take_births`].
@@ -16,12 +17,7 @@ impl Boundary {
         if self.config.policy != Policy::Aura || self.map.len() == 1 {
             return true;
         }
-        let view = view_of(body);
-        let near = boundaries_near(&view, &self.neighbours, &self.geometry)
-            .next()
-            .is_some()
-            || !self.home().contains(&view.ground);
-        if !near && !self.is_touched(&view, tick) {
+        if !self.is_near_others(tick, body) {
             return true;
         }
         let ghost = Ghost {
@@ -36,10 +32,41 @@ impl Boundary {
         false
     }
 
+    /// Must others hear of this body before it is born?
+    fn is_near_others(&self, tick: Tick, body: &Body) -> bool {
+        if let Some(law) = &self.law {
+            let view = live_view_of(body, self.config.gravity);
+            let lead = view.ground.grown(law.lead_m(&view));
+            return !self.home().contains(&lead) || self.is_in_the_way(tick, law, &view);
+        }
+        let view = view_of(body);
+        let mut near = boundaries_near(&view, &self.neighbours, &self.geometry);
+        near.next().is_some() || !self.home().contains(&view.ground) || self.is_touched(&view, tick)
+    }
+
+    /// Does what this body would promise meet what foreign ones have?
+    fn is_in_the_way(&self, tick: Tick, law: &PromiseLaw, view: &BodyView) -> bool {
+        let next = law.promise(tick, view);
+        let reach = PromiseLaw::relied_m(&next, tick);
+        let meets = |(body, aura): (BodyId, &RemoteAura)| {
+            let gap = view.capsule().gap_m(&aura.capsule());
+            body != view.id && gap <= reach + aura.reach_at(&self.geometry, tick)
+        };
+        self.remote.iter().any(meets) || self.is_awaited_near(view)
+    }
+
     /// Announced spawns whose time has come; the region creates them and calls [`Self::adopt`].
     pub fn take_births(&mut self, tick: Tick) -> Vec<Body> {
         if self.nursery.is_empty() {
             return Vec::new();
+        }
+        if let Some(law) = &self.law {
+            let due = self.nursery.values().filter(|ghost| {
+                let view = ghost.live_view(self.config.gravity);
+                let in_the_way = self.is_in_the_way(tick, law, &view);
+                ghost.is_due(tick, self.geometry.announce_ticks, in_the_way)
+            });
+            return due.map(|ghost| ghost.body.clone()).collect();
         }
         let index = AuraIndex::build(&self.remote, &self.geometry, tick, &Rect::EVERYWHERE);
         self.nursery
@@ -89,9 +116,6 @@ impl Boundary {
         waiting
             .flat_map(|cluster| &cluster.bodies)
             .map(view_of)
-            .any(|body| {
-                let reach = view.radius + body.radius + self.geometry.link_m;
-                view.centre.distance_squared(body.centre) <= reach * reach
-            })
+            .any(|body| view.gap_m(&body) <= self.geometry.link_m)
     }
 }

@@ -7,6 +7,7 @@ use crate::store::{StoreError, Transaction, Unchanged, Write};
 use boundary::Boundary;
 use client_protocol::{RegionPlan, SceneChoice};
 use domain::{RegionId, RegionMap};
+use std::borrow::Cow;
 use thiserror::Error;
 
 /// How the next world differs from this one.
@@ -79,8 +80,9 @@ fn next_world(current: &WorldSpec, change: &WorldChange) -> Result<WorldSpec, Wo
         WorldChange::Reset => current.clone(),
         WorldChange::Scene(choice) => {
             let text = match choice {
-                SceneChoice::Text(text) => text.as_str(),
-                SceneChoice::BuiltIn(name) => scenes::builtin::text(name)
+                SceneChoice::Text(text) => Cow::Borrowed(text.as_str()),
+                SceneChoice::BuiltIn(name) => scenes::text_of(name)
+                    .and_then(Result::ok)
                     .ok_or_else(|| WorldChangeError::UnknownScene(name.clone()))?,
             };
             let options = WorldOptions {
@@ -89,8 +91,8 @@ fn next_world(current: &WorldSpec, change: &WorldChange) -> Result<WorldSpec, Wo
                 ..WorldOptions::default()
             };
             // A scene from outside gets no files of ours.
-            WorldSpec::new(text, None, &options)
-                .or_else(|_| WorldSpec::new(text, None, &WorldOptions::default()))?
+            WorldSpec::new(&text, None, &options)
+                .or_else(|_| WorldSpec::new(&text, None, &WorldOptions::default()))?
         }
         WorldChange::Regions(plan) => {
             let map = match plan {
@@ -115,6 +117,8 @@ fn next_world(current: &WorldSpec, change: &WorldChange) -> Result<WorldSpec, Wo
     next.placed.clear();
     next.min_servers = current.min_servers;
     next.snapshot_ticks = current.snapshot_ticks;
+    next.boundary.aura = current.boundary.aura;
+    next.boundary.handover = current.boundary.handover;
     Ok(next)
 }
 

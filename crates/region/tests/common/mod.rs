@@ -3,7 +3,7 @@
 
 pub mod transcript;
 
-use boundary::{BoundaryConfig, Tolerances};
+use boundary::{AuraSize, BoundaryConfig, Tolerances};
 use domain::{
     Body, BodyForm, BodyId, Layout, Motion, Rect, RegionId, RegionMap, Shape, SimTime, Static,
     StaticId, Tick,
@@ -22,6 +22,8 @@ const EXTENT: Rect = Rect {
 /// Tolerances that give round numbers: bodies move at most 0.1 m per tick, a hop takes 3 ticks.
 pub fn config() -> BoundaryConfig {
     BoundaryConfig {
+        // Stories are told with auras that are the same for all bodies.
+        aura: AuraSize::Safe,
         tolerances: Tolerances {
             speed: 6.0,
             ..Tolerances::default()

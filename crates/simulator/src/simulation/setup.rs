@@ -27,6 +27,9 @@ pub(super) fn boundary_config(scene: &Scene, options: &SimOptions) -> BoundaryCo
         tie_break: options.tie_break,
         tolerances: tolerances(scene),
         step: scene.step,
+        keep_promises: options.keep_promises,
+        promise_share: options.promise_share,
+        ..BoundaryConfig::default()
     }
 }
 

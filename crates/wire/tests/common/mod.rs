@@ -12,8 +12,8 @@ use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use std::sync::Arc;
 use wire::{
-    AuraDelete, AuraUpsert, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member, Message,
-    NewOwner, Offer, Ownership, Unborn,
+    AuraDelete, AuraUpsert, Bond, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member,
+    Message, NewOwner, Offer, Ownership, Unborn,
 };
 
 /// One of each message, with numbers that are easy to find in a hex dump.
@@ -33,6 +33,7 @@ pub fn sample() -> Envelope {
                 moved_to: Some(NewOwner {
                     region: RegionId(4),
                     key: ClusterKey {
+                        class: 117,
                         since: Tick(590),
                         body: BodyId(6),
                     },
@@ -78,9 +79,11 @@ pub fn sample_upsert(body: u64, centre: DVec3) -> AuraUpsert {
         tick: Tick(600),
         centre,
         radius: 0.3,
+        spine: Vec3::new(0.25, -0.5, 0.125),
         reach: 1.25,
         growth: 0.0625,
         key: ClusterKey {
+            class: 0,
             since: Tick(590),
             body: BodyId(7),
         },
@@ -116,7 +119,25 @@ pub fn sample_offer() -> Offer {
     let member = |n| Member {
         epoch: Epoch(n),
         projecting_since: (n % 2 == 0).then_some(Tick(500)),
+        rank: (n % 3 == 0).then_some(ClusterKey {
+            class: 30,
+            since: Tick(499),
+            body: BodyId(20),
+        }),
     };
+    let bond = |tick, until| Bond {
+        tick: Tick(tick),
+        centre: DVec3::new(1.0, -2.5, 3.0),
+        spine: Vec3::new(0.0, 0.5, 0.25),
+        reach: 0.25,
+        growth: 0.125,
+        until,
+    };
+    let bonds = vec![
+        (BodyId(21), bond(598, Some(Tick(605)))),
+        (BodyId(21), bond(599, None)),
+        (BodyId(22), bond(600, None)),
+    ];
     Offer {
         handover: HandoverNumber(6),
         tick: Tick(600),
@@ -157,6 +178,7 @@ pub fn sample_offer() -> Offer {
             epoch: Epoch(2),
         }],
         told: vec![RegionId(0), RegionId(5)],
+        bonds,
     }
 }
 
@@ -293,9 +315,11 @@ pub fn upserts() -> impl Strategy<Value = AuraUpsert> {
                 tick: Tick(tick),
                 centre,
                 radius,
+                spine: Vec3::new(radius.min(9.0), -0.3, 0.0),
                 reach,
                 growth,
                 key: ClusterKey {
+                    class: (key % 256) as u8,
                     since: Tick(since),
                     body: BodyId(key),
                 },
@@ -307,7 +331,11 @@ fn deletes() -> impl Strategy<Value = AuraDelete> {
     let moved_to = (any::<u32>(), numbers(), any::<u64>()).prop_map(|(region, since, body)| {
         let region = RegionId(region);
         let (since, body) = (Tick(since), BodyId(body));
-        let key = ClusterKey { since, body };
+        let key = ClusterKey {
+            class: (body.0 % 256) as u8,
+            since,
+            body,
+        };
         NewOwner { region, key }
     });
     let moved_to = proptest::option::of(moved_to);
@@ -508,10 +536,31 @@ pub fn offers() -> impl Strategy<Value = Offer> {
         Just(HandoverCause::BoundaryTraversal),
         Just(HandoverCause::CentreCrossed),
     ];
-    let member = (epochs(), proptest::option::of(numbers())).prop_map(|(epoch, since)| Member {
-        epoch,
-        projecting_since: since.map(Tick),
+    let rank = (any::<u8>(), numbers(), any::<u64>()).prop_map(|(class, since, body)| ClusterKey {
+        class,
+        since: Tick(since),
+        body: BodyId(body),
     });
+    let member = (
+        epochs(),
+        proptest::option::of(numbers()),
+        proptest::option::of(rank),
+    )
+        .prop_map(|(epoch, since, rank)| Member {
+            epoch,
+            projecting_since: since.map(Tick),
+            rank,
+        });
+    let bond = (numbers(), proptest::option::of(numbers()), 0.0_f32..10.0).prop_map(
+        |(tick, until, reach)| Bond {
+            tick: Tick(tick),
+            centre: DVec3::new(f64::from(reach), -1.0, 1e6),
+            spine: Vec3::new(reach, 0.0, -reach),
+            reach,
+            growth: reach / 8.0,
+            until: until.map(Tick),
+        },
+    );
     let unborn = (bodies(0), numbers(), epochs()).prop_map(|(bodies, since, epoch)| {
         let since = Tick(since);
         bodies
@@ -527,9 +576,10 @@ pub fn offers() -> impl Strategy<Value = Offer> {
         clusters(),
         unborn,
         vec(any::<u32>().prop_map(RegionId), 0..4),
+        vec(bond, 0..4),
     )
         .prop_map(
-            |(handover, tick, cause, mut members, cluster, unborn, told): (
+            |(handover, tick, cause, mut members, cluster, unborn, told, bonds): (
                 _,
                 _,
                 _,
@@ -537,8 +587,12 @@ pub fn offers() -> impl Strategy<Value = Offer> {
                 Cluster,
                 _,
                 _,
+                Vec<_>,
             )| {
                 members.truncate(cluster.bodies.len());
+                let bound = cluster.bodies.first().map(|body| body.id);
+                let bonds = bonds.into_iter().filter_map(|bond| Some((bound?, bond)));
+                let bonds = bonds.collect();
                 Offer {
                     handover: HandoverNumber(handover),
                     tick: Tick(tick),
@@ -547,6 +601,7 @@ pub fn offers() -> impl Strategy<Value = Offer> {
                     cluster,
                     unborn,
                     told,
+                    bonds,
                 }
             },
         )

@@ -1,0 +1,690 @@
+//! A tick of size `adaptive`: who is told of, who is called, who leaves, and what everybody promises next.
+//!
+//! A body whose promise meets a foreign one is *in question*: either it leaves for the other's owner, with its cluster,
+//! or it stays and the other comes. Who leaves is
+//! decided by rank, and both sides compare the same ranks. But nothing depends on that for safety: should both stay for
+//! a while, or both leave, or news be under way, each of
+//! the two is kept out of where the other may be ([`keeping_word`](super::keeping_word)).
+
+use super::departing::Leave;
+use super::keeping_word::NOWHERE;
+use super::projecting::{remember, tell};
+use super::{Boundary, Departure, ISLAND_TEST_TICKS};
+use crate::boundary_traversal::{destination, region_of};
+use crate::joined::{Found, Joined};
+use crate::keeping::Place;
+use crate::lifecycle::LifeState;
+use crate::nursery::Ghost;
+use crate::projection::{
+    Track, object_boundary_create, object_boundary_exit, state_at, touched_boundaries,
+};
+use crate::promise::{PromiseLaw, way_m};
+use crate::remote_auras::AuraIndex;
+use crate::view::{Bodies, BodyView};
+use domain::{BodyId, Capsule, Epoch, Rect, RegionId, Tick};
+use smallvec::SmallVec;
+use wire::{AuraUpsert, Bond, ClusterKey, HandoverCause};
+
+/// A body that is told of goes on being told of until it is this much farther from the border than it was when that
+/// began: no flicker.
+const STAY_TOLD: f64 = 1.5;
+const STAY_TOLD_M: f64 = 0.1;
+/// An island goes home only if nothing is this near beyond what links: it would be called back when something wakes.
+const ISLAND_SLACK_M: f64 = 0.25;
+
+/// The class of a cluster of one that is at home; each doubling of the size lowers it by two, being away raises it by
+/// one.
+const SINGLE: u8 = 128;
+
+/// A body that foreign ones may rely on, or whose promises may meet theirs.
+pub(super) struct Watched {
+    view: BodyView,
+    /// What it promises next, if nothing foreign is in the way.
+    next: Bond,
+    /// What foreign is in the way.
+    touched: SmallVec<[Touched; 2]>,
+}
+
+/// A foreign aura in the way.
+#[derive(Clone, Copy)]
+struct Touched {
+    aura: BodyId,
+    owner: RegionId,
+    key: ClusterKey,
+    depth_m: f64,
+}
+
+impl Watched {
+    fn of(index: &AuraIndex, view: BodyView, next: Bond, tick: Tick) -> Self {
+        Self {
+            touched: touched_by(index, &view, &next, tick),
+            view,
+            next,
+        }
+    }
+}
+
+impl Touched {
+    /// The lowest rank calls; nobody will call that one away. Of equals the deepest.
+    fn is_stronger_than(&self, other: &Self) -> bool {
+        let order = |call: &Self| (call.key, call.owner);
+        match order(self).cmp(&order(other)) {
+            std::cmp::Ordering::Equal => self.depth_m > other.depth_m,
+            order => order.is_lt(),
+        }
+    }
+}
+
+impl Boundary {
+    pub(super) fn is_adaptive(&self) -> bool {
+        self.law.is_some()
+    }
+
+    pub(super) fn after_adaptive_step(
+        &mut self,
+        tick: Tick,
+        law: &PromiseLaw,
+        bodies: &impl Bodies,
+    ) -> Vec<Departure> {
+        let near = std::mem::take(&mut self.near_now);
+        let index = std::mem::take(&mut self.index);
+        self.watch.silence(index.fallen_silent());
+        let mut watched = self.watched(tick, law, near, &index, bodies);
+        let ghosts = self.watched_ghosts(tick, law, &index);
+        self.index = index;
+        let departures = self.part(tick, law, &mut watched, &ghosts, bodies);
+        for watched in &watched {
+            self.give_word(tick, law, watched);
+        }
+        self.tell_all(tick, &watched);
+        self.tell_of_ghosts(&ghosts);
+        self.forgetful.clear();
+        self.introduce();
+        self.repeat_offers(tick);
+        departures
+    }
+
+    /// Everyone who is told of, and everyone in whose way something foreign is. Ascending.
+    fn watched(
+        &mut self,
+        tick: Tick,
+        law: &PromiseLaw,
+        near: Vec<BodyView>,
+        index: &AuraIndex,
+        bodies: &impl Bodies,
+    ) -> Vec<Watched> {
+        let home = self.home();
+        let mut watched = Vec::with_capacity(self.projecting.len() + 8);
+        for view in &near {
+            if self.place_adaptive(tick, law, &home, view) {
+                let track = self.tracks.get(&view.id).expect("it was placed");
+                let standing = track.bound.as_ref().and_then(|bound| bound.standing());
+                let next = law.renewed(tick, standing, view);
+                watched.push(Watched::of(index, *view, next, tick));
+            } else {
+                self.retire(tick, law, view.id);
+            }
+        }
+        let told_of = watched.len();
+        for view in self.concerned(law, index, &near, bodies) {
+            let is_known = watched[..told_of].binary_search_by_key(&view.id, |w| w.view.id);
+            if is_known.is_err() && self.tracks.contains_key(&view.id) {
+                let candidate = Watched::of(index, view, law.promise(tick, &view), tick);
+                if !candidate.touched.is_empty() {
+                    watched.push(candidate);
+                }
+            }
+        }
+        watched.sort_unstable_by_key(|w| w.view.id);
+        watched
+    }
+
+    /// Bodies that nobody need be told of, but that are so near to foreign ones that they may be in each other's way,
+    /// or come there in one step.
+    /// Remembers them, and where they are.
+    fn concerned(
+        &mut self,
+        law: &PromiseLaw,
+        index: &AuraIndex,
+        near: &[BodyView],
+        bodies: &impl Bodies,
+    ) -> Vec<BodyView> {
+        self.concerned.clear();
+        if index.is_empty() {
+            return Vec::new();
+        }
+        let strip = law.strip_m();
+        let boxes: Vec<_> = index.boxes().iter().map(|b| b.grown(strip)).collect();
+        bodies.touching(&boxes, &mut self.concerned);
+        self.concerned.extend(&self.fast_now);
+        self.concerned.sort_unstable();
+        self.concerned.dedup();
+        let mut concerned = Vec::with_capacity(self.concerned.len());
+        for id in &self.concerned {
+            let place = near.binary_search_by_key(id, |view| view.id);
+            let view = match place {
+                Ok(place) => Some(near[place]),
+                Err(_) => bodies.view(*id),
+            };
+            concerned.extend(view);
+            if place.is_err() {
+                self.entered
+                    .extend(view.map(|view| (view.id, Place::of(&view))));
+            }
+        }
+        concerned
+    }
+
+    fn watched_ghosts(&self, tick: Tick, law: &PromiseLaw, index: &AuraIndex) -> Vec<Watched> {
+        let gravity = self.config.gravity;
+        let watched = self.nursery.values().map(|ghost| {
+            let view = ghost.live_view(gravity);
+            Watched::of(index, view, law.promise(tick, &view), tick)
+        });
+        watched.collect()
+    }
+
+    /// Writes into a body's track where it is (OBC, OBE); says whether others are told of it.
+    fn place_adaptive(
+        &mut self,
+        tick: Tick,
+        law: &PromiseLaw,
+        home: &Rect,
+        view: &BodyView,
+    ) -> bool {
+        let Some(track) = self.tracks.get_mut(&view.id) else {
+            return false;
+        };
+        self.watch
+            .speed(view.speed(), &mut track.too_fast, &self.config.tolerances);
+        let was_told_of = self.projecting.contains(&view.id);
+        let lead = law.lead_m(view);
+        let depth = match was_told_of {
+            true => lead * STAY_TOLD + STAY_TOLD_M,
+            false => lead,
+        };
+        let is_inside = home.contains(&view.ground.grown(depth));
+        if is_inside && track.state == LifeState::HostRegion && !was_told_of {
+            return false;
+        }
+        let touched = touched_boundaries(&view.ground, depth, self.neighbours.iter().copied());
+        let touched: SmallVec<[RegionId; 4]> = touched.collect();
+        let state = state_at(&view.ground, home, &touched);
+        let lingers = track
+            .bound
+            .as_ref()
+            .is_some_and(|bound| bound.lingers_until >= tick);
+        let is_told_of = state.projects() || lingers;
+        if state == track.state && touched == track.boundaries && is_told_of == was_told_of {
+            return is_told_of;
+        }
+        let mut track = self.tracks.remove(&view.id).expect("looked up above");
+        for left in track.boundaries.clone() {
+            if !touched.contains(&left) {
+                object_boundary_exit(&mut track, left);
+            }
+        }
+        for boundary in &touched {
+            object_boundary_create(&mut track, *boundary, tick);
+        }
+        self.change_state(&mut track, view.id, state, tick);
+        match is_told_of {
+            true => self.begin_telling(tick, law, view.id, &mut track),
+            false => self.end_telling(tick, law, view.id, &mut track),
+        }
+        self.tracks.insert(view.id, track);
+        is_told_of
+    }
+
+    fn begin_telling(&mut self, tick: Tick, law: &PromiseLaw, id: BodyId, track: &mut Track) {
+        track.since.get_or_insert(tick);
+        if self.projecting.insert(id) {
+            let bound = track.bound.get_or_insert_default();
+            // An arrival is known already.
+            bound.may_leave = bound.may_leave.min(tick + law.notice_ticks());
+        }
+        self.bound.insert(id);
+    }
+
+    fn end_telling(&mut self, tick: Tick, law: &PromiseLaw, id: BodyId, track: &mut Track) {
+        self.projecting.remove(&id);
+        self.withdraw(id, track.epoch, &track.audience, tick, None);
+        track.audience.clear();
+        track.since = None;
+        track.key = None;
+        if let Some(bound) = &mut track.bound {
+            bound.told = None;
+            bound.may_leave = Tick(u64::MAX);
+            end_standing(bound, tick + law.notice_ticks());
+        }
+    }
+
+    /// A body that nobody is told of and nobody can meet: its promises run out.
+    fn retire(&mut self, tick: Tick, law: &PromiseLaw, id: BodyId) {
+        if !self.bound.contains(&id) {
+            return;
+        }
+        let Some(track) = self.tracks.get_mut(&id) else {
+            self.bound.remove(&id);
+            return;
+        };
+        if let Some(bound) = &mut track.bound {
+            end_standing(bound, tick + law.notice_ticks());
+            bound.forget_over(tick);
+        }
+        if track
+            .bound
+            .as_ref()
+            .is_none_or(|bound| bound.bonds.is_empty())
+        {
+            track.bound = None;
+            self.bound.remove(&id);
+        }
+    }
+
+    /// AC, then BT: clusters that something foreign is in the way of leave or stay by rank; islands go home.
+    fn part(
+        &mut self,
+        tick: Tick,
+        law: &PromiseLaw,
+        watched: &mut Vec<Watched>,
+        ghosts: &[Watched],
+        bodies: &impl Bodies,
+    ) -> Vec<Departure> {
+        let in_question = watched
+            .iter()
+            .chain(ghosts)
+            .filter(|w| !w.touched.is_empty());
+        let starts: Vec<BodyId> = in_question.map(|w| w.view.id).collect();
+        let strays = self.strays(tick, watched);
+        if starts.is_empty() && strays.is_empty() {
+            return Vec::new();
+        }
+        let ghost_views: Vec<BodyView> = ghosts.iter().map(|ghost| ghost.view).collect();
+        let all = || watched.iter().chain(ghosts);
+        // Who is in my way tells how large its cluster is: I need not count mine much further.
+        // Where bodies keep each other out for longer than a question takes, nobody is spared the whole count.
+        let is_stuck = self
+            .holding
+            .values()
+            .any(|held| *held > law.notice_ticks() + 2);
+        let limit = |start: BodyId| {
+            if is_stuck {
+                return usize::MAX;
+            }
+            let calls = all()
+                .filter(|w| w.view.id == start)
+                .flat_map(|w| &w.touched);
+            calls
+                .map(|call| enough_to_stay(call.key.class))
+                .max()
+                .unwrap_or(usize::MAX)
+        };
+        let clusters = self.clusters(law, tick, &starts, &ghost_views, bodies, limit, 0.0);
+        let all_of = |_| usize::MAX;
+        let islands = self.clusters(
+            law,
+            tick,
+            &strays,
+            &ghost_views,
+            bodies,
+            all_of,
+            ISLAND_SLACK_M,
+        );
+        let mut departures = Vec::new();
+        for Found {
+            members: cluster,
+            is_whole,
+        } in clusters
+        {
+            self.largest_cluster = self.largest_cluster.max(cluster.len() as u64);
+            let mine = self.rank_of(tick, &cluster);
+            let all = watched.iter().chain(ghosts);
+            match strongest(all, &cluster).filter(|(_, call)| is_whole && self.yields(mine, call)) {
+                Some((member, call)) => {
+                    let cause = HandoverCause::AuraCollision {
+                        member,
+                        aura: call.aura,
+                    };
+                    let leave = Leave::called(tick, call.owner, cause, call.key, mine);
+                    departures.extend(self.depart(&leave, &cluster));
+                }
+                None => self.stay(tick, law, mine, &cluster, watched),
+            }
+        }
+        for island in islands {
+            departures.extend(self.go_home(tick, &island.members, watched));
+        }
+        watched.retain(|w| self.tracks.contains_key(&w.view.id));
+        departures
+    }
+
+    /// Bodies wholly outside that nothing foreign is in the way of.
+    fn strays(&self, tick: Tick, watched: &[Watched]) -> Vec<BodyId> {
+        if !tick.0.is_multiple_of(ISLAND_TEST_TICKS) {
+            return Vec::new();
+        }
+        let home = self.home();
+        let outside = |w: &&Watched| w.touched.is_empty() && !home.touches(&w.view.ground);
+        watched.iter().filter(outside).map(|w| w.view.id).collect()
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one search, asked for in two ways"
+    )]
+    fn clusters(
+        &self,
+        law: &PromiseLaw,
+        tick: Tick,
+        starts: &[BodyId],
+        ghosts: &[BodyView],
+        bodies: &impl Bodies,
+        limit: impl Fn(BodyId) -> usize,
+        slack_m: f64,
+    ) -> Vec<Found> {
+        if starts.is_empty() {
+            return Vec::new();
+        }
+        let half = |view: &BodyView| self.half_m(law, tick, view);
+        let mut fast = Vec::new();
+        let slow = law.slow_speed(self.config.gravity);
+        bodies.faster_than(slow, &NOWHERE, &mut fast);
+        let mut joined = Joined::new(bodies, ghosts, &fast, &half);
+        let clusters = starts
+            .iter()
+            .map(|start| joined.take(*start, slack_m, limit(*start)));
+        clusters.filter(|found| !found.members.is_empty()).collect()
+    }
+
+    /// What may happen to a body, and what others may believe of it.
+    fn half_m(&self, law: &PromiseLaw, tick: Tick, view: &BodyView) -> f64 {
+        let free = law.half_m(view);
+        let bound = self
+            .tracks
+            .get(&view.id)
+            .and_then(|track| track.bound.as_ref());
+        let standing = bound.and_then(|bound| bound.standing());
+        standing.map_or(free, |bond| {
+            let told = way_m(bond, view.centre, view.spine) + PromiseLaw::relied_m(bond, tick);
+            free.max(told)
+        })
+    }
+
+    /// The rank of a cluster: the more there is to move, the lower; then who is at home; then who has been told of for
+    /// longest.
+    fn rank_of(&self, tick: Tick, cluster: &[BodyView]) -> ClusterKey {
+        let away = u8::from(destination(cluster, &self.map) != self.me);
+        let size_class = (cluster.len() as u64).ilog2() as u8;
+        let class = SINGLE - 2 * size_class + away;
+        let ranks = cluster.iter().map(|view| {
+            let track = self.tracks.get(&view.id);
+            let ghost = self.nursery.get(&view.id);
+            let since = track.and_then(|track| track.since);
+            let since = since.or(ghost.map(|ghost| ghost.first)).unwrap_or(tick);
+            let own = ClusterKey {
+                class,
+                since,
+                body: view.id,
+            };
+            // While in question, a rank that was told only falls: both sides compare the same.
+            let told = track.filter(|track| {
+                track
+                    .bound
+                    .as_ref()
+                    .is_some_and(|b| b.lingers_until >= tick)
+            });
+            told.and_then(|track| track.key)
+                .map_or(own, |told| told.min(own))
+        });
+        ranks.min().expect("a cluster has members")
+    }
+
+    fn yields(&self, mine: ClusterKey, call: &Touched) -> bool {
+        call.owner != self.me && (call.key, call.owner) < (mine, self.me)
+    }
+
+    /// The cluster stays: those in question are told of, with its rank, for as long as they are, and a little longer.
+    fn stay(
+        &mut self,
+        tick: Tick,
+        law: &PromiseLaw,
+        rank: ClusterKey,
+        cluster: &[BodyView],
+        watched: &[Watched],
+    ) {
+        for view in cluster {
+            let place = watched.binary_search_by_key(&view.id, |w| w.view.id);
+            let Some(in_question) = place.ok().map(|place| &watched[place]) else {
+                continue;
+            };
+            let Some(mut track) = self.tracks.remove(&view.id) else {
+                continue;
+            };
+            track.key = Some(rank);
+            if !in_question.touched.is_empty() {
+                self.begin_telling(tick, law, view.id, &mut track);
+                let bound = track.bound.get_or_insert_default();
+                bound.lingers_until = bound.lingers_until.max(tick + law.notice_ticks() + 2);
+            }
+            self.tracks.insert(view.id, track);
+        }
+    }
+
+    /// BT: an island goes to the region it is in.
+    fn go_home(
+        &mut self,
+        tick: Tick,
+        island: &[BodyView],
+        watched: &[Watched],
+    ) -> Option<Departure> {
+        let home = self.home();
+        let is_free = |view: &BodyView| {
+            let place = watched.binary_search_by_key(&view.id, |w| w.view.id);
+            let is_ours = self.tracks.contains_key(&view.id) || self.nursery.contains_key(&view.id);
+            is_ours
+                && !home.touches(&view.ground)
+                && place.is_ok_and(|place| watched[place].touched.is_empty())
+        };
+        if !island.iter().all(is_free) {
+            return None;
+        }
+        let to = destination(island, &self.map);
+        let rank = self.rank_of(tick, island);
+        let leave = Leave::ranked(tick, to, HandoverCause::BoundaryTraversal, rank);
+        self.depart(&leave, island)
+    }
+
+    /// What a body that others are told of promises from now on.
+    fn give_word(&mut self, tick: Tick, law: &PromiseLaw, watched: &Watched) {
+        let id = watched.view.id;
+        if !self.projecting.contains(&id) {
+            return;
+        }
+        if let Some(track) = self.tracks.get_mut(&id) {
+            let bound = track.bound.get_or_insert_default();
+            bound.promise(tick, law.notice_ticks(), watched.next);
+            self.bound.insert(id);
+        }
+    }
+
+    /// OBU: whose promise, rank or audience has changed is told of.
+    fn tell_all(&mut self, tick: Tick, watched: &[Watched]) {
+        let mut audience = self.map.neighbours(self.me).to_vec();
+        for Watched { view, .. } in watched {
+            if !self.projecting.contains(&view.id) {
+                continue;
+            }
+            let Some(track) = self.tracks.get_mut(&view.id) else {
+                continue;
+            };
+            let Some(bound) = &mut track.bound else {
+                continue;
+            };
+            let Some(bond) = bound.standing().copied() else {
+                continue;
+            };
+            if !self.all_neighbours {
+                self.introductions.audience(
+                    self.me,
+                    &self.map,
+                    view,
+                    &self.geometry,
+                    &mut audience,
+                );
+            }
+            let own = ClusterKey {
+                class: SINGLE + u8::from(region_of(view, &self.map) != self.me),
+                since: track.since.unwrap_or(tick),
+                body: view.id,
+            };
+            if bound.lingers_until < tick {
+                track.key = None;
+            }
+            let key = track.key.unwrap_or(own);
+            let is_news = bound.told != Some((bond, key));
+            bound.told = Some((bond, key));
+            let mut upsert = upsert_of(view, track.epoch, &bond, key);
+            // A ball that does not grow is as good now as when it was promised.
+            if bond.growth == 0.0 {
+                upsert.tick = tick;
+            }
+            tell(
+                &mut self.buffers,
+                &self.forgetful,
+                &upsert,
+                &audience,
+                &track.audience,
+                is_news,
+            );
+            remember(&mut track.audience, &audience);
+        }
+    }
+
+    fn tell_of_ghosts(&mut self, watched: &[Watched]) {
+        let mut audience = Vec::new();
+        for Watched { view, next, .. } in watched {
+            let Some(ghost) = self.nursery.get_mut(&view.id) else {
+                continue;
+            };
+            self.introductions
+                .audience(self.me, &self.map, view, &self.geometry, &mut audience);
+            let key = ClusterKey {
+                class: SINGLE,
+                ..ghost.key()
+            };
+            let upsert = upsert_of(view, ghost.epoch, next, key);
+            tell(
+                &mut self.buffers,
+                &self.forgetful,
+                &upsert,
+                &audience,
+                &ghost.audience,
+                true,
+            );
+            remember(&mut ghost.audience, &audience);
+        }
+    }
+
+    /// What a body that is new here has promised, as far as anybody knows.
+    pub(super) fn bind_newborn(
+        &mut self,
+        tick: Tick,
+        track: &mut Track,
+        view: &BodyView,
+        ghost: Option<&Ghost>,
+    ) {
+        let Some(law) = self.law else {
+            return;
+        };
+        self.entered.insert(view.id, Place::of(view));
+        // Those who were announced, and those who lie across a border at the start, are known there.
+        if ghost.is_some() || !self.map.rect(self.me).contains(&view.ground) {
+            let bound = track.bound.get_or_insert_default();
+            bound.promise(tick, law.notice_ticks(), law.promise(tick, view));
+            bound.may_leave = tick;
+            self.bound.insert(view.id);
+        }
+    }
+}
+
+/// So many bodies are surely of a lower class than this one: no need to count more of them.
+fn enough_to_stay(class: u8) -> usize {
+    let size_class = u32::from(SINGLE.saturating_sub(class)).div_ceil(2);
+    1_usize.checked_shl(size_class + 2).unwrap_or(usize::MAX)
+}
+
+/// The ball stands until then and no longer.
+fn end_standing(bound: &mut crate::projection::Bound, end: Tick) {
+    if let Some(standing) = bound.bonds.last_mut() {
+        standing.until.get_or_insert(end);
+    }
+}
+
+fn touched_by(
+    index: &AuraIndex,
+    view: &BodyView,
+    next: &Bond,
+    tick: Tick,
+) -> SmallVec<[Touched; 2]> {
+    let mut touched = SmallVec::new();
+    let reach = PromiseLaw::relied_m(next, tick);
+    let line = Capsule {
+        centre: next.centre,
+        spine: next.spine.as_dvec3(),
+        girth: view.girth,
+    };
+    let radius = line.bounding_radius() + reach;
+    index.for_each_within(
+        next.centre,
+        radius,
+        &mut |aura, remote, depth_of_spheres| {
+            if aura == view.id {
+                return;
+            }
+            let distance = remote.centre.distance(next.centre);
+            let their_reach = depth_of_spheres + distance - radius - remote.bounding_radius();
+            let depth_m = reach + their_reach - line.gap_m(&remote.capsule());
+            if depth_m >= 0.0 {
+                touched.push(Touched {
+                    aura,
+                    owner: remote.owner,
+                    key: remote.key,
+                    depth_m,
+                });
+            }
+        },
+    );
+    touched
+}
+
+/// The strongest of all that is in a cluster's way, and in whose.
+fn strongest<'a>(
+    watched: impl Iterator<Item = &'a Watched>,
+    cluster: &[BodyView],
+) -> Option<(BodyId, Touched)> {
+    let of_cluster = watched.filter(|w| {
+        let id = w.view.id;
+        !w.touched.is_empty() && cluster.binary_search_by_key(&id, |view| view.id).is_ok()
+    });
+    let calls = of_cluster.flat_map(|w| w.touched.iter().map(|call| (w.view.id, *call)));
+    calls.reduce(|best, call| match call.1.is_stronger_than(&best.1) {
+        true => call,
+        false => best,
+    })
+}
+
+/// What is told of a body that has promised this.
+pub(super) fn upsert_of(view: &BodyView, epoch: Epoch, bond: &Bond, key: ClusterKey) -> AuraUpsert {
+    AuraUpsert {
+        body: view.id,
+        epoch,
+        tick: bond.tick,
+        centre: bond.centre,
+        radius: view.girth as f32,
+        spine: bond.spine,
+        reach: bond.reach,
+        growth: bond.growth,
+        key,
+    }
+}

@@ -1,0 +1,197 @@
+//! Clusters of size `adaptive`: two bodies of one owner belong together if what each may do reaches the other, or if a
+//! joint ties them; transitively.
+//!
+//! The search goes outwards from the bodies it is asked about and asks the world around each: it costs what it finds.
+//! Fast bodies reach far, so they are
+//! asked for once and compared with everybody; there are few.
+
+use crate::view::{Bodies, BodyView};
+use domain::{BodyId, Bounds};
+use rustc_hash::FxHashMap;
+
+/// A body whose half is larger is compared with all that is found; for the others the world is asked no farther than
+/// this.
+pub const NEAR_M: f64 = 0.5;
+
+/// What was found.
+pub struct Found {
+    /// By ascending id.
+    pub members: Vec<BodyView>,
+    /// Nothing is missing.
+    pub is_whole: bool,
+}
+
+/// Finds clusters. Each body is found once: one that has been taken is not found again.
+pub struct Joined<'a, B> {
+    bodies: &'a B,
+    /// Its half of the distance at which two bodies belong together.
+    half_m: &'a dyn Fn(&BodyView) -> f64,
+    /// Bodies that are not in the world yet.
+    extra: &'a [BodyView],
+    far: Vec<(BodyView, f64)>,
+    // By which search.
+    taken: FxHashMap<BodyId, u32>,
+    searches: u32,
+    // The search under way has met what another has left unfinished.
+    is_cut: bool,
+    hits: Vec<BodyId>,
+}
+
+impl<'a, B: Bodies> Joined<'a, B> {
+    /// Over all bodies of the world and `extra`. Every body of the world whose half is above [`NEAR_M`] is among the
+    /// `fast`.
+    pub fn new(
+        bodies: &'a B,
+        extra: &'a [BodyView],
+        fast: &[BodyView],
+        half_m: &'a dyn Fn(&BodyView) -> f64,
+    ) -> Self {
+        let fast = fast.iter().chain(extra);
+        Self {
+            bodies,
+            half_m,
+            extra,
+            far: fast.map(|view| (*view, half_m(view))).collect(),
+            taken: FxHashMap::default(),
+            searches: 0,
+            is_cut: false,
+            hits: Vec::new(),
+        }
+    }
+
+    /// The whole cluster of a body, by ascending id, or about `limit` bodies of it if there are more; empty if the body
+    /// is unknown or already taken. Every distance is larger by
+    /// `slack_m`.
+    pub fn take(&mut self, start: BodyId, slack_m: f64, limit: usize) -> Found {
+        let mut found: Vec<(BodyView, f64)> = Vec::new();
+        self.searches += 1;
+        self.is_cut = false;
+        self.reach(start, &mut found);
+        let mut next = 0;
+        let mut tied = Vec::new();
+        while let Some((view, half)) = found.get(next).copied() {
+            if found.len() >= limit {
+                break;
+            }
+            next += 1;
+            self.reach_around(&view, half + slack_m, &mut found);
+            self.bodies.assembly(view.id, &mut tied);
+            for other in tied.drain(..) {
+                self.reach(other, &mut found);
+            }
+        }
+        let is_whole = next == found.len() && !self.is_cut;
+        found.sort_unstable_by_key(|(view, _)| view.id);
+        Found {
+            members: found.into_iter().map(|(view, _)| view).collect(),
+            is_whole,
+        }
+    }
+
+    /// Marks a body as found by this search, or notes that it was found by another: a search that is not cut finds all
+    /// that is linked to what it has.
+    fn mark(&mut self, id: BodyId) {
+        let search = *self.taken.entry(id).or_insert(self.searches);
+        self.is_cut |= search != self.searches;
+    }
+
+    fn reach(&mut self, id: BodyId, found: &mut Vec<(BodyView, f64)>) {
+        if self.taken.contains_key(&id) {
+            self.mark(id);
+            return;
+        }
+        let extra = || self.extra.iter().find(|view| view.id == id).copied();
+        if let Some(view) = self.bodies.view(id).or_else(extra) {
+            self.mark(id);
+            found.push((view, (self.half_m)(&view)));
+        }
+    }
+
+    fn reach_around(&mut self, view: &BodyView, half: f64, found: &mut Vec<(BodyView, f64)>) {
+        for i in 0..self.far.len() {
+            let (other, other_half) = &self.far[i];
+            if !view.is_within(other, half + other_half) {
+                continue;
+            }
+            let (other, other_half) = self.far[i];
+            if !self.taken.contains_key(&other.id) {
+                found.push((other, other_half));
+            }
+            self.mark(other.id);
+        }
+        let mut hits = std::mem::take(&mut self.hits);
+        let around = Bounds::of_sphere(view.centre, view.radius + half + NEAR_M);
+        self.bodies.touching(&[around], &mut hits);
+        // In the order of ids, so that the same search finds the same.
+        hits.sort_unstable();
+        hits.dedup();
+        for id in hits.drain(..) {
+            if self.taken.get(&id) == Some(&self.searches) {
+                continue;
+            }
+            if let Some(other) = self.bodies.view(id) {
+                let other_half = (self.half_m)(&other);
+                if view.is_within(&other, half + other_half) {
+                    if !self.taken.contains_key(&id) {
+                        found.push((other, other_half));
+                    }
+                    self.mark(id);
+                }
+            }
+        }
+        self.hits = hits;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Balls, ball};
+
+    fn ids(views: &[BodyView]) -> Vec<u64> {
+        views.iter().map(|view| view.id.0).collect()
+    }
+
+    /// The relation is of the pair: a fast body takes with it what rests far away, two resting ones as far apart stay
+    /// apart.
+    #[test]
+    fn what_may_happen_to_two_depends_on_both() {
+        let half = |view: &BodyView| 0.1 + view.surge * 0.1;
+        let mut fast = ball(1, 0.0, 0.0, 0.5);
+        fast.surge = 20.0;
+        let world = Balls::of([
+            fast,
+            ball(2, 3.0, 0.0, 0.5),
+            ball(3, 5.0, 0.0, 0.5),
+            ball(4, 6.1, 0.0, 0.5),
+        ]);
+        for start in [1, 2] {
+            let mut joined = Joined::new(&world, &[], &[fast], &half);
+            assert_eq!(
+                ids(&joined.take(BodyId(start), 0.0, usize::MAX).members),
+                [1, 2],
+                "from {start}"
+            );
+            assert_eq!(
+                ids(&joined.take(BodyId(3), 0.0, usize::MAX).members),
+                [3, 4]
+            );
+            assert!(
+                joined.take(BodyId(4), 0.0, usize::MAX).members.is_empty(),
+                "already taken"
+            );
+        }
+    }
+
+    /// I5: joints tie bodies however far apart they are.
+    #[test]
+    fn jointed_bodies_are_one_cluster() {
+        let mut world = Balls::of([ball(1, 0.0, 0.0, 0.5), ball(2, 50.0, 0.0, 0.5)]);
+        world.assemblies.push(vec![BodyId(1), BodyId(2)]);
+        let mut joined = Joined::new(&world, &[], &[], &|_| 0.1);
+        assert_eq!(
+            ids(&joined.take(BodyId(2), 0.0, usize::MAX).members),
+            [1, 2]
+        );
+    }
+}

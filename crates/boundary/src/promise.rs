@@ -1,0 +1,276 @@
+//! How far a body may go until others have heard otherwise: the lengths of size `adaptive`.
+//!
+//! A body near a border gives its word: *until you hear otherwise I stay inside this ball*. The ball is small for what
+//! rests and large for what
+//! flies. Two bodies of different owners whose balls are apart cannot touch, whatever happens on either server, because
+//! the word is **kept**: a body that a
+//! hit would throw out of its ball is held at the ball's edge until the news has arrived ([`crate::keeping`]). So the
+//! argument why no contact
+//! across owners is late does not rest on how bodies hit each other (docs/decisions/0017).
+//!
+//! With `h` the ticks per hop and `i = min(V, surge) · T_P` the way of one tick (the *surge* is the speed of the body's
+//! fastest point):
+//!
+//! | | moving | at rest, awake | asleep |
+//! |---|---|---|---|
+//! | reach, at once | `i (h + 1) + m + ½ g ((2h + 2) T_P)²` | `m` | `m` |
+//! | growth per tick of age | `i` | 0 | 0 |
+//! | told again | every tick | when it has drifted | never |
+//!
+//! A reader at tick `b` relies on `reach + growth · (b − tick)` up to its tick `b + h + 1`: by then whatever it sends
+//! away is with its new owner. So at tick
+//! `t` the owner keeps the body within `reach + growth · (t − h − 1 − tick)`: the room at rest, and a stride per tick.
+//! A promise that is replaced is kept for `2h` more
+//! ticks: one hop until the new one is read, one until what follows from it is known.
+
+use crate::config::BoundaryConfig;
+use crate::geometry::safe_hop_ticks;
+use crate::joined::NEAR_M;
+use crate::view::BodyView;
+use domain::Tick;
+use glam::{DVec3, Vec3};
+use wire::Bond;
+
+/// `m`: the room of a body that sleeps, metres. Less: neighbours are in each other's way later, and a sleeper that is
+/// hit is held more often.
+pub const MARGIN_M: f64 = 0.05;
+/// What the engine's single precision may add to a place, metres.
+pub const ROUNDING_M: f64 = 5e-4;
+
+/// The lengths that one configuration leads to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PromiseLaw {
+    hop_ticks: u64,
+    step_secs: f64,
+    top_speed: f64,
+    /// Shrinks every promise: for tests that must show what a promise that is too small does.
+    shrink: f64,
+}
+
+impl PromiseLaw {
+    /// The law of a configuration.
+    pub fn of(config: &BoundaryConfig) -> Self {
+        Self {
+            hop_ticks: safe_hop_ticks(config),
+            step_secs: config.step.as_secs(),
+            top_speed: config.tolerances.speed,
+            shrink: config.promise_share,
+        }
+    }
+
+    /// For how many ticks a promise that has been replaced is kept.
+    pub fn notice_ticks(&self) -> u64 {
+        2 * self.hop_ticks
+    }
+
+    /// The farthest a body can go in so many ticks.
+    pub fn farthest_m(&self, ticks: u64) -> f64 {
+        self.top_speed * self.step_secs * ticks as f64
+    }
+
+    /// `i`: the way of one tick.
+    fn stride_m(&self, view: &BodyView) -> f64 {
+        view.surge.min(self.top_speed) * self.step_secs * self.shrink
+    }
+
+    fn fall_m(&self, view: &BodyView, ticks: u64) -> f64 {
+        let secs = ticks as f64 * self.step_secs;
+        0.5 * view.pull * secs * secs * self.shrink
+    }
+
+    /// The room of a body beside its way. What rests is held up by something; should that go, it is held for the first
+    /// few centimetres of its fall.
+    fn room_m(&self, view: &BodyView) -> f64 {
+        match self.rests(view) {
+            true => MARGIN_M,
+            false => MARGIN_M + self.fall_m(view, 2 * self.hop_ticks + 2),
+        }
+    }
+
+    /// Its way within the time for which a promise is kept is a small part of its room.
+    fn rests(&self, view: &BodyView) -> bool {
+        view.asleep || self.stride_m(view) * (2 * self.hop_ticks + 2) as f64 <= MARGIN_M / 4.0
+    }
+
+    /// What a body would promise now.
+    pub fn promise(&self, tick: Tick, view: &BodyView) -> Bond {
+        let (reach, growth) = if self.rests(view) {
+            (self.room_m(view), 0.0)
+        } else {
+            let stride = self.stride_m(view);
+            let ahead = (self.hop_ticks + 1) as f64;
+            (stride * ahead + self.room_m(view), stride)
+        };
+        Bond {
+            tick,
+            centre: view.centre,
+            spine: view.spine,
+            reach: at_least(reach),
+            growth: at_least(growth),
+            until: None,
+        }
+    }
+
+    /// What a body promises now: what it has promised, while that will do; so what rests says nothing.
+    pub fn renewed(&self, tick: Tick, standing: Option<&Bond>, view: &BodyView) -> Bond {
+        let next = self.promise(tick, view);
+        match standing {
+            Some(standing) if self.will_do(standing, &next, view) => *standing,
+            _ => next,
+        }
+    }
+
+    /// It was given for a body at rest, and from where the body is now it cannot fall out of it.
+    fn will_do(&self, standing: &Bond, next: &Bond, view: &BodyView) -> bool {
+        if standing.growth > 0.0 || next.growth > 0.0 || standing.reach > next.reach {
+            return false;
+        }
+        let drift = way_m(standing, view.centre, view.spine);
+        let way = self.stride_m(view) * (2 * self.hop_ticks + 2) as f64;
+        let room = if view.asleep {
+            MARGIN_M / 2.0
+        } else {
+            MARGIN_M
+        };
+        drift + way <= room
+    }
+
+    /// What a reader relies on at this tick.
+    pub fn relied_m(bond: &Bond, now: Tick) -> f64 {
+        f64::from(bond.reach) + f64::from(bond.growth) * now.since(bond.tick) as f64
+    }
+
+    /// Within what the owner keeps the body at this tick.
+    pub fn kept_m(&self, bond: &Bond, now: Tick) -> f64 {
+        self.kept_of(bond.reach.into(), bond.growth.into(), now.since(bond.tick))
+    }
+
+    /// Within what the owner of a body keeps it at this age of a promise.
+    pub fn kept_of(&self, reach_m: f64, growth_m: f64, age: u64) -> f64 {
+        reach_m + growth_m * (age as f64 - (self.hop_ticks + 1) as f64)
+    }
+
+    /// How far a body could get until a promise that breaks all it gave before is known to everybody, and what follows
+    /// is done.
+    pub fn leap_m(&self, view: &BodyView) -> f64 {
+        let stride = view.surge.min(self.top_speed) * self.step_secs;
+        let secs = (3 * self.hop_ticks + 2) as f64 * self.step_secs;
+        stride * (3 * self.hop_ticks + 2) as f64 + MARGIN_M + 0.5 * view.pull * secs * secs
+    }
+
+    /// Its half of the distance at which two bodies of one owner belong together: at least what others may rely on once
+    /// it has left.
+    pub fn half_m(&self, view: &BodyView) -> f64 {
+        match self.rests(view) {
+            true => self.room_m(view),
+            false => self.stride_m(view) * (2 * self.hop_ticks + 2) as f64 + self.room_m(view),
+        }
+    }
+
+    /// Everything this near to a border or to something foreign is looked at in every tick: nothing slow can be in
+    /// anybody's way from farther, and nothing
+    /// at all can come from farther in one step.
+    pub fn strip_m(&self) -> f64 {
+        (self.farthest_m(1) + 2.0 * MARGIN_M).max(NEAR_M + 0.1)
+    }
+
+    /// Faster bodies than this are looked at wherever they are, m/s; no slower one has a half above [`NEAR_M`] or a
+    /// lead above [`Self::strip_m`].
+    pub fn slow_speed(&self, gravity: f64) -> f64 {
+        let secs = |ticks: u64| ticks as f64 * self.step_secs;
+        let fall = secs(2 * self.hop_ticks + 2);
+        let room = MARGIN_M + 0.5 * gravity * fall * fall;
+        let by_half = (NEAR_M - room) / secs(2 * self.hop_ticks + 2);
+        let by_lead = (self.strip_m() - room) / secs(3 * self.hop_ticks + 2);
+        by_half.min(by_lead).max(0.0)
+    }
+
+    /// A body this near to foreign ground is told of there: two hops later it may cross.
+    pub fn lead_m(&self, view: &BodyView) -> f64 {
+        match self.rests(view) {
+            true => self.room_m(view),
+            false => self.stride_m(view) * (3 * self.hop_ticks + 2) as f64 + self.room_m(view),
+        }
+    }
+}
+
+/// How far from what a promise says a body is: no point of its line is farther from where it was.
+pub fn way_m(bond: &Bond, centre: DVec3, spine: Vec3) -> f64 {
+    // A line has no front.
+    let turn = (spine - bond.spine)
+        .length()
+        .min((spine + bond.spine).length());
+    centre.distance(bond.centre) + f64::from(turn)
+}
+
+/// The smallest `f32` that is not less.
+fn at_least(value: f64) -> f32 {
+    let rounded = value as f32;
+    match f64::from(rounded) < value {
+        true => rounded.next_up(),
+        false => rounded,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::ball;
+
+    fn law() -> PromiseLaw {
+        PromiseLaw::of(&BoundaryConfig::default())
+    }
+
+    fn moving(speed: f64) -> BodyView {
+        BodyView {
+            surge: speed,
+            pull: 9.81,
+            ..ball(1, 0.0, 0.0, 0.5)
+        }
+    }
+
+    /// Its own free motion never breaks a promise, at any speed and any age for which it is kept.
+    #[test]
+    fn free_motion_stays_inside() {
+        let law = law();
+        for speed in [0.1, 0.5, 5.0, 32.0] {
+            let bond = law.promise(Tick(100), &moving(speed));
+            for age in 0..=law.notice_ticks() + 1 {
+                let secs = age as f64 / 60.0;
+                let way = speed * secs + 0.5 * 9.81 * secs * secs;
+                let kept = law.kept_m(&bond, Tick(100 + age));
+                assert!(way <= kept, "{speed} m/s after {age} ticks: {way} > {kept}");
+            }
+        }
+    }
+
+    /// What a reader relies on at tick b is what the owner keeps up to tick b + h + 1.
+    #[test]
+    fn readers_rely_on_what_is_kept() {
+        let law = law();
+        let bond = law.promise(Tick(50), &moving(7.0));
+        for age in 0..=law.hop_ticks {
+            let relied = PromiseLaw::relied_m(&bond, Tick(50 + age));
+            let kept = law.kept_m(&bond, Tick(50 + age + law.hop_ticks + 1));
+            assert!((relied - kept).abs() < 1e-9);
+        }
+    }
+
+    /// AP-7: what rests has said all; what drifts or wakes says so.
+    #[test]
+    fn what_rests_says_nothing() {
+        let law = law();
+        let mut view = moving(0.01);
+        let standing = law.promise(Tick(1), &view);
+        assert_eq!(law.renewed(Tick(2), Some(&standing), &view), standing);
+        view.centre.x += 0.06;
+        assert_eq!(law.renewed(Tick(3), Some(&standing), &view).tick, Tick(3));
+        view.asleep = true;
+        let asleep = law.renewed(Tick(4), Some(&standing), &view);
+        assert_eq!((asleep.tick, asleep.growth), (Tick(4), 0.0));
+        assert_eq!(law.renewed(Tick(9), Some(&asleep), &view), asleep);
+        view.asleep = false;
+        view.surge = 9.0;
+        assert!(law.renewed(Tick(10), Some(&asleep), &view).growth > 0.0);
+    }
+}
