@@ -76,6 +76,8 @@ fn options(args: &SimArgs, scene: &Scene) -> Result<SimOptions, String> {
         aura: args.aura.into(),
         handover: args.handover.into(),
         tie_break: !args.no_tie_break,
+        promise_share: args.promise_share,
+        keep_promises: !args.unkept,
         frames: args.frame_ms.map(|ms| FrameModel::Fixed(ms * 1e-3)),
         aligned_steps: !args.unaligned,
         faults: args.faults.clone(),

@@ -7,8 +7,10 @@ use domain::{BodyId, Rect};
 use glam::{DVec3, Quat, Vec3};
 use serde::{Deserialize, Serialize};
 
-/// A share is found to within a part in so many powers of two.
-const HALVINGS: u32 = 16;
+/// What is left of a way when it is near enough to its end, metres.
+const NEAR_ENOUGH_M: f64 = 1e-4;
+/// A way along an edge comes nearer to it by ever smaller parts: after so many it ends there.
+const MOST_PARTS: u32 = 48;
 
 /// Where a body must be put.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,12 +74,20 @@ impl Place {
     }
 
     /// A share of the way to another place, turning included.
+    #[must_use]
     pub fn towards(&self, other: &Self, share: f64) -> Self {
+        let rotation = self.rotation.slerp(other.rotation, share as f32);
         Self {
             centre: self.centre.lerp(other.centre, share),
-            rotation: self.rotation.slerp(other.rotation, share as f32),
-            spine: self.spine.lerp(other.spine, share as f32),
+            rotation,
+            spine: rotation * (self.rotation.inverse() * self.spine),
         }
+    }
+
+    /// No point of the line through it goes farther than this on its way to another place.
+    fn way_m(&self, other: &Self) -> f64 {
+        let turn = self.rotation.angle_between(other.rotation) * self.spine.length();
+        self.centre.distance(other.centre) + f64::from(turn)
     }
 
     /// Had it moved back by a step at this velocity.
@@ -89,35 +99,42 @@ impl Place {
     }
 }
 
-/// The largest share of the way from `before` to `now` at whose end `excess` is not above zero: 1 if all of it, 0 if it
-/// has begun above zero and
-/// does not end lower.
-pub fn share_kept(before: &Place, now: &Place, excess: impl Fn(&Place) -> f64) -> f64 {
-    let end = excess(now);
-    if end <= 0.0 {
-        return 1.0;
-    }
-    let start = excess(before);
-    if start > 0.0 {
-        return if end <= start { 1.0 } else { 0.0 };
-    }
-    let (mut kept, mut beyond) = (0.0, 1.0);
-    for _ in 0..HALVINGS {
-        let middle = 0.5 * (kept + beyond);
-        match excess(&before.towards(now, middle)) <= 0.0 {
-            true => kept = middle,
-            false => beyond = middle,
-        }
-    }
-    kept
-}
-
-/// As [`share_kept`], but what begins above zero does not move at all.
-pub fn share_kept_out(before: &Place, now: &Place, excess: impl Fn(&Place) -> f64) -> f64 {
-    if excess(now) > 0.0 && excess(before) > 0.0 {
+/// The share of the way from `before` to `now` before which `room` does not fall to zero; 1 if it never does. A smaller
+/// share is as good, so of several the least is right for all. No room at the start: 0.
+///
+/// `room` must not change by more than the body moves: so the body may safely go on by as much as there is room, and
+/// then is asked again (conservative advancement; Mirtich 1996).
+pub fn share_with_room(before: &Place, now: &Place, room: impl Fn(&Place) -> f64) -> f64 {
+    let mut left = room(before);
+    if left <= 0.0 {
         return 0.0;
     }
-    share_kept(before, now, excess)
+    let way = before.way_m(now);
+    let mut share = 0.0;
+    for _ in 0..MOST_PARTS {
+        if left >= (1.0 - share) * way {
+            return 1.0;
+        }
+        if left <= NEAR_ENOUGH_M {
+            break;
+        }
+        share += left / way;
+        left = room(&before.towards(now, share));
+    }
+    // Rounding may have taken the last part a hair too far.
+    match left > 0.0 {
+        true => share,
+        false => (share - NEAR_ENOUGH_M / way).max(0.0),
+    }
+}
+
+/// As [`share_with_room`], for what a body has promised itself: should it be outside, it may come back.
+pub fn share_kept(before: &Place, now: &Place, room: impl Fn(&Place) -> f64) -> f64 {
+    let start = room(before);
+    match start <= 0.0 && room(now) >= start {
+        true => 1.0,
+        false => share_with_room(before, now, room),
+    }
 }
 
 /// How much of the way keeps the body's shadow, which is `ground` at its end, inside `home`. What is outside already
@@ -150,17 +167,17 @@ mod tests {
 
     #[test]
     fn a_way_out_of_a_ball_ends_at_its_edge() {
-        let outside = |radius: f64| move |place: &Place| place.centre.length() - radius;
-        assert_eq!(share_kept(&at(0.0), &at(1.0), outside(2.0)), 1.0);
-        let share = share_kept(&at(0.0), &at(4.0), outside(1.0));
+        let within = |radius: f64| move |place: &Place| radius - place.centre.length();
+        assert_eq!(share_kept(&at(0.0), &at(1.0), within(2.0)), 1.0);
+        let share = share_kept(&at(0.0), &at(4.0), within(1.0));
         assert!(share <= 0.25 && share > 0.2499, "{share}");
         assert_eq!(
-            share_kept(&at(1.5), &at(2.0), outside(1.0)),
+            share_kept(&at(1.5), &at(2.0), within(1.0)),
             0.0,
             "outside, and going away"
         );
         assert_eq!(
-            share_kept(&at(3.0), &at(2.0), outside(1.0)),
+            share_kept(&at(3.0), &at(2.0), within(1.0)),
             1.0,
             "outside, and coming back"
         );
@@ -168,15 +185,44 @@ mod tests {
 
     #[test]
     fn a_way_into_a_ball_ends_at_its_edge() {
-        let inside = |radius: f64| move |place: &Place| radius - place.centre.length();
-        assert_eq!(share_kept_out(&at(5.0), &at(3.0), inside(2.0)), 1.0);
-        let share = share_kept_out(&at(5.0), &at(1.0), inside(3.0));
+        let clear_of = |radius: f64| move |place: &Place| place.centre.length() - radius;
+        assert_eq!(share_with_room(&at(5.0), &at(3.0), clear_of(2.0)), 1.0);
+        let share = share_with_room(&at(5.0), &at(1.0), clear_of(3.0));
         assert!(share <= 0.5 && share > 0.4999, "{share}");
-        assert_eq!(
-            share_kept_out(&at(1.0), &at(1.5), inside(3.0)),
-            0.0,
-            "it is inside"
-        );
+        for end in [1.5, 9.0] {
+            let share = share_with_room(&at(1.0), &at(end), clear_of(3.0));
+            assert_eq!(share, 0.0, "it is inside");
+        }
+    }
+
+    /// The foreign body may be anywhere in its ball: who flies through it in one step may fly through the body.
+    #[test]
+    fn no_way_leads_through_a_ball() {
+        let beside = |x: f64, z: f64| Place {
+            centre: DVec3::new(x, 0.0, z),
+            ..at(0.0)
+        };
+        let clear = |place: &Place| place.centre.length() - 1.0;
+        let share = share_with_room(&at(-5.0), &at(5.0), clear);
+        assert!(share <= 0.4 && share > 0.3999, "{share}");
+        let chord = share_with_room(&beside(-5.0, 0.8), &beside(5.0, 0.8), clear);
+        assert!(chord <= 0.44 && chord > 0.43, "{chord}");
+        let past = share_with_room(&beside(-5.0, 1.001), &beside(5.0, 1.001), clear);
+        assert_eq!(past, 1.0);
+    }
+
+    /// What is long sweeps with its ends when it turns, not along the chord.
+    #[test]
+    fn turning_goes_round() {
+        let bar = |angle: f32| Place {
+            centre: DVec3::ZERO,
+            rotation: Quat::from_rotation_y(angle),
+            spine: Quat::from_rotation_y(angle) * Vec3::X,
+        };
+        let half = bar(0.0).towards(&bar(2.0), 0.5);
+        assert!((half.spine.length() - 1.0).abs() < 1e-6);
+        assert!(half.spine.distance(bar(1.0).spine) < 1e-6);
+        assert!((bar(0.0).way_m(&bar(2.0)) - 2.0).abs() < 1e-5);
     }
 
     #[test]

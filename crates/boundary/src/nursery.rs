@@ -53,8 +53,17 @@ impl Ghost {
 
     /// May it be born now? `called` says that it touches a foreign aura.
     pub fn is_due(&self, now: Tick, announce_ticks: u64, called: bool) -> bool {
-        let waited = now.since(self.since);
-        waited >= announce_ticks && (!called || now.since(self.first) >= PATIENCE * announce_ticks)
+        self.is_announced(now, announce_ticks) && (!called || self.is_tired(now, announce_ticks))
+    }
+
+    /// Has everybody heard of it?
+    pub fn is_announced(&self, now: Tick, announce_ticks: u64) -> bool {
+        now.since(self.since) >= announce_ticks
+    }
+
+    /// Has it waited for too long?
+    pub fn is_tired(&self, now: Tick, announce_ticks: u64) -> bool {
+        now.since(self.first) >= PATIENCE * announce_ticks
     }
 }
 

@@ -43,7 +43,7 @@ pub struct Track {
 /// What a body of size `adaptive` has promised, and to whom.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
-    /// What it is held to, oldest first. The last one stands; those before it have been replaced.
+    /// What it is held to, oldest first. The last one stands, unless it has an end; those before it have been replaced.
     pub bonds: Vec<Bond>,
     /// From this tick on it may leave its home; before, neighbours may not have heard of it.
     pub may_leave: Tick,
@@ -66,9 +66,9 @@ impl Default for Bound {
 }
 
 impl Bound {
-    /// What stands.
+    /// What stands: others may rely on it until they hear otherwise.
     pub fn standing(&self) -> Option<&Bond> {
-        self.bonds.last()
+        self.bonds.last().filter(|bond| bond.until.is_none())
     }
 
     /// Gives another promise; the one that stood is kept for `notice_ticks` more. Promises whose time is over go.
@@ -78,7 +78,7 @@ impl Bound {
             if *standing == next {
                 return;
             }
-            standing.until = Some(tick + notice_ticks);
+            standing.until.get_or_insert(tick + notice_ticks);
         }
         self.bonds.push(next);
     }

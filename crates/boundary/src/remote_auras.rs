@@ -169,8 +169,10 @@ impl RemoteAuras {
             return;
         }
         match delete.moved_to {
-            Some(new) if (keep_own || new.region != me) && known.epoch == delete.epoch => {
+            // A body that goes on at once from its new owner: that one need not have spoken for it at all.
+            Some(new) if keep_own || (new.region != me && known.epoch == delete.epoch) => {
                 known.owner = new.region;
+                known.epoch = delete.epoch;
                 known.key = new.key;
                 let end = delete.tick + patience_ticks;
                 known.provisional_until = Some(end);

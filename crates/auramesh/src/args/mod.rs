@@ -19,7 +19,7 @@ use simulator::faults::Fault;
 use simulator::network::NetworkConditions;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use values::{delay_ms, frame_ms, network, network_text, seconds};
+use values::{delay_ms, frame_ms, network, network_text, seconds, share};
 
 /// How many runs `--soak` makes unless told otherwise.
 pub const SOAK_RUNS: &str = "200";
@@ -118,6 +118,15 @@ pub struct SimArgs {
     #[arg(long, conflicts_with = "soak")]
     pub no_tie_break: bool,
 
+    /// For tests of the bound (size `adaptive`): bodies promise only this share of their motion. Promises that are too small
+    /// are broken all the time; only holding bodies to them keeps servers' bodies apart.
+    #[arg(long, value_name = "0..1", value_parser = share, default_value_t = 1.0, conflicts_with = "soak")]
+    pub promise_share: f64,
+
+    /// For tests of the bound (size `adaptive`): bodies are not held to what they have promised.
+    #[arg(long, conflicts_with = "soak")]
+    pub unkept: bool,
+
     /// What a body does on its way to another server. `catch-up` catches up at most 120 ticks (2 s); a body that was away for
     /// longer, behind a cut link or a crash, has stood still before.
     #[arg(long, value_enum, default_value_t, conflicts_with = "soak")]
@@ -154,14 +163,14 @@ pub struct SimArgs {
     /// lines and votes, seeded K, K+1, ..
     #[arg(long, value_name = "RUNS", num_args = 0..=1, default_missing_value = SOAK_RUNS,
           value_parser = clap::value_parser!(u32).range(1..),
-          conflicts_with_all = ["soak", "servers", "seconds", "net", "layout", "policy", "unsynchronised", "cuts", "aura", "no_tie_break", "handover", "faults", "frame_ms", "unaligned"])]
+          conflicts_with_all = ["soak", "servers", "seconds", "net", "layout", "policy", "unsynchronised", "cuts", "aura", "no_tie_break", "promise_share", "unkept", "handover", "faults", "frame_ms", "unaligned"])]
     pub group_soak: Option<u32>,
 
     /// Instead of a scene: machines at so many places that are far apart; measured pings decide who shares a world, and
     /// avatars are relayed between the groups. --servers is the number of machines [default: 3 per place], the latency of --net lies between
     /// two places [default: 60 ms].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16),
-          conflicts_with_all = ["soak", "group_soak", "layout", "policy", "unsynchronised", "cuts", "aura", "no_tie_break", "handover", "faults", "frame_ms", "unaligned"])]
+          conflicts_with_all = ["soak", "group_soak", "layout", "policy", "unsynchronised", "cuts", "aura", "no_tie_break", "promise_share", "unkept", "handover", "faults", "frame_ms", "unaligned"])]
     pub groups: Option<u32>,
 }
 

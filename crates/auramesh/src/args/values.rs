@@ -34,6 +34,12 @@ pub(super) fn frame_ms(text: &str) -> Result<f64, String> {
     positive(text, 1000.0)
 }
 
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    let allowed = number.filter(|number| (0.0..=1.0).contains(number));
+    allowed.ok_or_else(|| "must be a number from 0 to 1".to_owned())
+}
+
 pub(super) fn delay_ms(text: &str) -> Result<f64, String> {
     positive(text, 1000.0)
 }

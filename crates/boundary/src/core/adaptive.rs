@@ -116,7 +116,7 @@ impl Boundary {
         let home = self.home();
         let mut watched = Vec::with_capacity(self.projecting.len() + 8);
         for view in &near {
-            if self.place_adaptive(tick, law, &home, view) {
+            if self.place_adaptive(tick, law, &home, view, index) {
                 let track = self.tracks.get(&view.id).expect("it was placed");
                 let standing = track.bound.as_ref().and_then(|bound| bound.standing());
                 let next = law.renewed(tick, standing, view);
@@ -191,6 +191,7 @@ impl Boundary {
         law: &PromiseLaw,
         home: &Rect,
         view: &BodyView,
+        index: &AuraIndex,
     ) -> bool {
         let Some(track) = self.tracks.get_mut(&view.id) else {
             return false;
@@ -214,7 +215,10 @@ impl Boundary {
             .bound
             .as_ref()
             .is_some_and(|bound| bound.lingers_until >= tick);
-        let is_told_of = state.projects() || lingers;
+        // "It is over" and "it begins" in one tick would look like old news to those who hear both.
+        let is_in_question =
+            || was_told_of && !touched_by(index, view, &law.promise(tick, view), tick).is_empty();
+        let is_told_of = state.projects() || lingers || is_in_question();
         if state == track.state && touched == track.boundaries && is_told_of == was_told_of {
             return is_told_of;
         }

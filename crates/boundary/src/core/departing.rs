@@ -219,7 +219,8 @@ impl Boundary {
         let mut bonds = Vec::new();
         let mut told: Option<Vec<RegionId>> = None;
         for view in cluster {
-            if let Some(track) = self.tracks.remove(&view.id) {
+            if let Some(mut track) = self.tracks.remove(&view.id) {
+                self.give_word_on_leaving(tick, view, &mut track);
                 match &mut told {
                     None => told = Some(track.audience.to_vec()),
                     Some(told) => told.retain(|region| track.is_known_to(*region)),
@@ -248,6 +249,15 @@ impl Boundary {
                 .unwrap_or_default(),
             bonds,
         })
+    }
+
+    /// What it has promised holds on its way, and whoever has just been thrown is bound by that no longer than if it stayed.
+    fn give_word_on_leaving(&self, tick: Tick, view: &BodyView, track: &mut Track) {
+        if let Some(law) = &self.law {
+            let bound = track.bound.get_or_insert_default();
+            let next = law.renewed(tick, bound.standing(), view);
+            bound.promise(tick, law.notice_ticks(), next);
+        }
     }
 
     fn let_go(&mut self, leave: &Leave<'_>, view: &BodyView, mut track: Track) -> Member {
@@ -284,10 +294,7 @@ impl Boundary {
         epoch: Epoch,
         standing: Option<&Bond>,
     ) {
-        let promised = self
-            .law
-            .map(|law| standing.copied().unwrap_or_else(|| law.promise(tick, view)));
-        if let Some(bond) = promised {
+        if let Some(bond) = standing.copied() {
             let mut aura =
                 RemoteAura::from_upsert(new.region, &upsert_of(view, epoch, &bond, new.key));
             aura.tick = tick;

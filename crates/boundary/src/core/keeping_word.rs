@@ -2,7 +2,7 @@
 
 use super::Boundary;
 use crate::handover::Arrival;
-use crate::keeping::{Hold, Kept, Place, share_kept, share_kept_out, share_within_home};
+use crate::keeping::{Hold, Kept, Place, share_kept, share_with_room, share_within_home};
 use crate::nursery::live_view_of;
 use crate::projection::Track;
 use crate::promise::{PromiseLaw, ROUNDING_M, way_m};
@@ -149,7 +149,9 @@ impl Boundary {
     /// of two bodies that touch for the
     /// first time, one has moved, and that one was not kept out.
     fn share_kept_out(&self, tick: Tick, law: &PromiseLaw, view: &BodyView) -> f64 {
-        let is_near = || self.concerned.binary_search(&view.id).is_ok();
+        let is_near = || {
+            self.concerned.binary_search(&view.id).is_ok() || self.entered.contains_key(&view.id)
+        };
         if view.asleep || self.index.is_empty() || !(self.bound.contains(&view.id) || is_near()) {
             return 1.0;
         }
@@ -157,11 +159,15 @@ impl Boundary {
             return 1.0;
         };
         let mut share = 1.0_f64;
-        self.index.for_each_touched(view, |body, aura, _| {
-            if body != view.id {
-                share = share.min(share_clear_of(law, tick, view, &before, aura));
-            }
-        });
+        // All along its way, not only at its end.
+        let half_way = 0.5 * before.centre.distance(view.centre);
+        let middle = before.centre.midpoint(view.centre);
+        self.index
+            .for_each_within(middle, view.radius + half_way, &mut |body, aura, _| {
+                if body != view.id {
+                    share = share.min(share_clear_of(law, tick, view, &before, aura));
+                }
+            });
         share
     }
 
@@ -298,8 +304,8 @@ impl Boundary {
         let mut near = Vec::new();
         bodies.touching(&[Bounds::of_sphere(now.centre, now.radius)], &mut near);
         for other in near.into_iter().filter_map(|id| bodies.view(id)) {
-            let overlap = |place: &Place| -now.at(place).gap_m(&other);
-            share = share.min(share_kept_out(before, &place, overlap));
+            let room = |place: &Place| now.at(place).gap_m(&other);
+            share = share.min(share_kept(before, &place, room));
         }
         share
     }
@@ -315,8 +321,8 @@ fn share_clear_of(
 ) -> f64 {
     let kept = law.kept_of(aura.reach, aura.growth, tick.since(aura.tick));
     let foreign = aura.capsule();
-    let overlap = |place: &Place| kept - view.at(place).capsule().gap_m(&foreign);
-    share_kept_out(before, &Place::of(view), overlap)
+    let room = |place: &Place| view.at(place).capsule().gap_m(&foreign) - kept;
+    share_with_room(before, &Place::of(view), room)
 }
 
 /// A rectangle that holds no point.
@@ -348,7 +354,7 @@ fn bonds_share<'a>(
     let shares = kept.map(|bond| {
         let kept = law.kept_m(bond, tick) + ROUNDING_M;
         share_kept(before, now, |place| {
-            way_m(bond, place.centre, place.spine) - kept
+            kept - way_m(bond, place.centre, place.spine)
         })
     });
     shares.fold(1.0, f64::min)

@@ -55,16 +55,27 @@ impl Boundary {
         self.remote.iter().any(meets) || self.is_awaited_near(view)
     }
 
+    /// Can no foreign body be where this one would be born? However long it has waited, it is not born onto one.
+    fn is_room_for(&self, tick: Tick, law: &PromiseLaw, view: &BodyView) -> bool {
+        let is_clear = |(body, aura): (BodyId, &RemoteAura)| {
+            let kept = law.kept_of(aura.reach, aura.growth, tick.since(aura.tick));
+            body == view.id || view.capsule().gap_m(&aura.capsule()) > kept
+        };
+        self.remote.iter().all(is_clear) && !self.is_awaited_near(view)
+    }
+
     /// Announced spawns whose time has come; the region creates them and calls [`Self::adopt`].
     pub fn take_births(&mut self, tick: Tick) -> Vec<Body> {
         if self.nursery.is_empty() {
             return Vec::new();
         }
         if let Some(law) = &self.law {
+            let wait = self.geometry.announce_ticks;
             let due = self.nursery.values().filter(|ghost| {
                 let view = ghost.live_view(self.config.gravity);
-                let in_the_way = self.is_in_the_way(tick, law, &view);
-                ghost.is_due(tick, self.geometry.announce_ticks, in_the_way)
+                ghost.is_announced(tick, wait)
+                    && (!self.is_in_the_way(tick, law, &view)
+                        || ghost.is_tired(tick, wait) && self.is_room_for(tick, law, &view))
             });
             return due.map(|ghost| ghost.body.clone()).collect();
         }

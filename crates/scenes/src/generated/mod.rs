@@ -8,7 +8,10 @@ mod crowds;
 mod e1;
 mod field;
 mod rest;
+mod shots;
 mod writer;
+
+pub use shots::Target;
 
 use crate::{MAX_SERVERS, Scene};
 use std::borrow::Cow;
@@ -35,6 +38,8 @@ pub enum Generated {
     RestAwake,
     /// A million bodies for 256 regions.
     Megaworld,
+    /// Fast bodies, light and heavy, are shot into what lies on a border.
+    Shots(Target),
 }
 
 /// A name that begins like a generated scene's but asks for something that there is not.
@@ -133,6 +138,26 @@ const KINDS: &[Kind] = &[
         about: "a million boxes on 256 regions, one in ten of them gliding, in a thin rain of balls",
         make: Make::One(Generated::Megaworld),
     },
+    Kind {
+        pattern: "shots-layer",
+        about: "light and heavy balls of 15 to 30 m/s are shot into a loose layer of balls on a border",
+        make: Make::One(Generated::Shots(Target::Layer)),
+    },
+    Kind {
+        pattern: "shots-heap",
+        about: "the same into loose heaps of boxes on a border",
+        make: Make::One(Generated::Shots(Target::Heap)),
+    },
+    Kind {
+        pattern: "shots-figures",
+        about: "the same into jointed figures that lie across a border",
+        make: Make::One(Generated::Shots(Target::Figures)),
+    },
+    Kind {
+        pattern: "shots-corner",
+        about: "the same into a loose layer of balls on a corner of four regions, from all sides",
+        make: Make::One(Generated::Shots(Target::Corner)),
+    },
 ];
 
 impl Kind {
@@ -176,6 +201,7 @@ impl Generated {
             Self::Rest => rest::rest(false),
             Self::RestAwake => rest::rest(true),
             Self::Megaworld => rest::megaworld(),
+            Self::Shots(target) => shots::shots(target),
         }
     }
 
