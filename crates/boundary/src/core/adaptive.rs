@@ -215,9 +215,10 @@ impl Boundary {
             .bound
             .as_ref()
             .is_some_and(|bound| bound.lingers_until >= tick);
+        let is_known = was_told_of || !track.audience.is_empty();
         // "It is over" and "it begins" in one tick would look like old news to those who hear both.
         let is_in_question =
-            || was_told_of && !touched_by(index, view, &law.promise(tick, view), tick).is_empty();
+            || is_known && !touched_by(index, view, &law.promise(tick, view), tick).is_empty();
         let is_told_of = state.projects() || lingers || is_in_question();
         if state == track.state && touched == track.boundaries && is_told_of == was_told_of {
             return is_told_of;
