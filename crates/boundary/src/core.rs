@@ -22,7 +22,7 @@ use crate::projection::{Regions, Track};
 use crate::promise::PromiseLaw;
 use crate::remote_auras::{AuraIndex, RemoteAura, RemoteAuras};
 use crate::tolerance_watch::{ExceededTolerances, ToleranceWatch};
-use crate::view::{Bodies, BodyView};
+use crate::view::{Bodies, BodyView, FastBody};
 use domain::{
     Body, BodyId, Cluster, Epoch, Rect, RegionId, RegionMap, RegionMapError, SimTime, Tick,
 };
@@ -82,9 +82,11 @@ pub struct Boundary {
     // Where the bodies near a border were after the last step, ascending; and those that have entered since.
     near_before: Vec<(BodyId, Place)>,
     entered: FxHashMap<BodyId, Place>,
-    // Bodies near a border, ascending, and fast ones wherever they are, between the two parts of a tick.
+    // Bodies near a border, ascending, fast ones wherever they are, and those of them that matter, between the two parts
+    // of a tick.
     near_now: Vec<BodyView>,
-    fast_now: Vec<BodyId>,
+    fast: Vec<FastBody>,
+    fast_near: Vec<BodyId>,
     // Bodies near something foreign, ascending.
     concerned: Vec<BodyId>,
     // The foreign auras of this tick.
@@ -146,7 +148,8 @@ impl Boundary {
             near_before: Vec::new(),
             entered: FxHashMap::default(),
             near_now: Vec::new(),
-            fast_now: Vec::new(),
+            fast: Vec::new(),
+            fast_near: Vec::new(),
             concerned: Vec::new(),
             index: AuraIndex::default(),
             holding: FxHashMap::default(),

@@ -5,7 +5,7 @@
 //! Fast bodies reach far, so they are
 //! asked for once and compared with everybody; there are few.
 
-use crate::view::{Bodies, BodyView};
+use crate::view::{Bodies, BodyView, FastBody};
 use domain::{BodyId, Bounds};
 use rustc_hash::FxHashMap;
 
@@ -28,7 +28,8 @@ pub struct Joined<'a, B> {
     half_m: &'a dyn Fn(&BodyView) -> f64,
     /// Bodies that are not in the world yet.
     extra: &'a [BodyView],
-    far: Vec<(BodyView, f64)>,
+    /// Fast bodies, and at most how large their halves are.
+    far: Vec<(FastBody, f64)>,
     // By which search.
     taken: FxHashMap<BodyId, u32>,
     searches: u32,
@@ -39,19 +40,25 @@ pub struct Joined<'a, B> {
 
 impl<'a, B: Bodies> Joined<'a, B> {
     /// Over all bodies of the world and `extra`. Every body of the world whose half is above [`NEAR_M`] is among the
-    /// `fast`.
+    /// `fast`, with a length that its half does not exceed.
     pub fn new(
         bodies: &'a B,
         extra: &'a [BodyView],
-        fast: &[BodyView],
+        fast: impl Iterator<Item = (FastBody, f64)>,
         half_m: &'a dyn Fn(&BodyView) -> f64,
     ) -> Self {
-        let fast = fast.iter().chain(extra);
+        let widest = bodies.widest_radius();
+        let extra_far = extra
+            .iter()
+            .map(|view| (view.in_short(), half_m(view) + view.radius));
         Self {
             bodies,
             half_m,
             extra,
-            far: fast.map(|view| (*view, half_m(view))).collect(),
+            far: fast
+                .map(|(fast, half)| (fast, half + widest))
+                .chain(extra_far)
+                .collect(),
             taken: FxHashMap::default(),
             searches: 0,
             is_cut: false,
@@ -100,8 +107,7 @@ impl<'a, B: Bodies> Joined<'a, B> {
             self.mark(id);
             return;
         }
-        let extra = || self.extra.iter().find(|view| view.id == id).copied();
-        if let Some(view) = self.bodies.view(id).or_else(extra) {
+        if let Some(view) = self.view(id) {
             self.mark(id);
             found.push((view, (self.half_m)(&view)));
         }
@@ -109,15 +115,12 @@ impl<'a, B: Bodies> Joined<'a, B> {
 
     fn reach_around(&mut self, view: &BodyView, half: f64, found: &mut Vec<(BodyView, f64)>) {
         for i in 0..self.far.len() {
-            let (other, other_half) = &self.far[i];
-            if !view.is_within(other, half + other_half) {
+            let (other, reach) = self.far[i];
+            let farthest = view.radius + half + reach;
+            if view.centre.distance_squared(other.centre) > farthest * farthest {
                 continue;
             }
-            let (other, other_half) = self.far[i];
-            if !self.taken.contains_key(&other.id) {
-                found.push((other, other_half));
-            }
-            self.mark(other.id);
+            self.reach_if_within(other.id, view, half, found);
         }
         let mut hits = std::mem::take(&mut self.hits);
         let around = Bounds::of_sphere(view.centre, view.radius + half + NEAR_M);
@@ -126,20 +129,36 @@ impl<'a, B: Bodies> Joined<'a, B> {
         hits.sort_unstable();
         hits.dedup();
         for id in hits.drain(..) {
-            if self.taken.get(&id) == Some(&self.searches) {
-                continue;
-            }
-            if let Some(other) = self.bodies.view(id) {
-                let other_half = (self.half_m)(&other);
-                if view.is_within(&other, half + other_half) {
-                    if !self.taken.contains_key(&id) {
-                        found.push((other, other_half));
-                    }
-                    self.mark(id);
-                }
-            }
+            self.reach_if_within(id, view, half, found);
         }
         self.hits = hits;
+    }
+
+    fn reach_if_within(
+        &mut self,
+        id: BodyId,
+        view: &BodyView,
+        half: f64,
+        found: &mut Vec<(BodyView, f64)>,
+    ) {
+        if self.taken.get(&id) == Some(&self.searches) {
+            return;
+        }
+        let Some(other) = self.view(id) else {
+            return;
+        };
+        let other_half = (self.half_m)(&other);
+        if view.is_within(&other, half + other_half) {
+            if !self.taken.contains_key(&id) {
+                found.push((other, other_half));
+            }
+            self.mark(id);
+        }
+    }
+
+    fn view(&self, id: BodyId) -> Option<BodyView> {
+        let extra = || self.extra.iter().find(|view| view.id == id).copied();
+        self.bodies.view(id).or_else(extra)
     }
 }
 
@@ -166,7 +185,7 @@ mod tests {
             ball(4, 6.1, 0.0, 0.5),
         ]);
         for start in [1, 2] {
-            let mut joined = Joined::new(&world, &[], &[fast], &half);
+            let mut joined = Joined::new(&world, &[], [(fast.in_short(), 3.0)].into_iter(), &half);
             assert_eq!(
                 ids(&joined.take(BodyId(start), 0.0, usize::MAX).members),
                 [1, 2],
@@ -188,7 +207,7 @@ mod tests {
     fn jointed_bodies_are_one_cluster() {
         let mut world = Balls::of([ball(1, 0.0, 0.0, 0.5), ball(2, 50.0, 0.0, 0.5)]);
         world.assemblies.push(vec![BodyId(1), BodyId(2)]);
-        let mut joined = Joined::new(&world, &[], &[], &|_| 0.1);
+        let mut joined = Joined::new(&world, &[], std::iter::empty(), &|_| 0.1);
         assert_eq!(
             ids(&joined.take(BodyId(2), 0.0, usize::MAX).members),
             [1, 2]

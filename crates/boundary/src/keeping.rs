@@ -130,8 +130,9 @@ pub fn share_with_room(before: &Place, now: &Place, room: impl Fn(&Place) -> f64
 
 /// As [`share_with_room`], for what a body has promised itself: should it be outside, it may come back.
 pub fn share_kept(before: &Place, now: &Place, room: impl Fn(&Place) -> f64) -> f64 {
-    let start = room(before);
-    match start <= 0.0 && room(now) >= start {
+    // Between two places in a ball all are in it.
+    let end = room(now);
+    match end >= 0.0 || end >= room(before) {
         true => 1.0,
         false => share_with_room(before, now, room),
     }

@@ -56,4 +56,4 @@ pub use handover::Arrival;
 pub use keeping::{Hold, Kept, Place};
 pub use lifecycle::{LifeState, Transition};
 pub use tolerance_watch::ExceededTolerances;
-pub use view::{Bodies, BodyView};
+pub use view::{Bodies, BodyView, FastBody};

@@ -158,6 +158,22 @@ impl PromiseLaw {
         stride * (3 * self.hop_ticks + 2) as f64 + MARGIN_M + 0.5 * view.pull * secs * secs
     }
 
+    /// No body of this surge, where gravity has this strength, has a larger half.
+    pub fn half_of(&self, surge: f64, gravity: f64) -> f64 {
+        self.way_and_room_m(surge, gravity, 2 * self.hop_ticks + 2)
+    }
+
+    /// No body of this surge, where gravity has this strength, has a larger lead.
+    pub fn lead_of(&self, surge: f64, gravity: f64) -> f64 {
+        self.way_and_room_m(surge, gravity, 3 * self.hop_ticks + 2)
+    }
+
+    fn way_and_room_m(&self, surge: f64, gravity: f64, ticks: u64) -> f64 {
+        let fall = (2 * self.hop_ticks + 2) as f64 * self.step_secs;
+        let way = surge.min(self.top_speed) * self.step_secs * ticks as f64;
+        way + MARGIN_M + 0.5 * gravity * fall * fall
+    }
+
     /// Its half of the distance at which two bodies of one owner belong together: at least what others may rely on once
     /// it has left.
     pub fn half_m(&self, view: &BodyView) -> f64 {

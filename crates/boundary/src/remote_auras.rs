@@ -255,6 +255,8 @@ pub struct AuraIndex {
     widest_m: f64,
     cell_m: f64,
     boxes: Vec<Bounds>,
+    /// Everything is in it.
+    around: Option<Bounds>,
     fallen_silent: u64,
 }
 
@@ -301,9 +303,11 @@ impl AuraIndex {
             widest_m,
             cell_m,
             boxes: Vec::new(),
+            around: None,
             fallen_silent,
         };
         index.boxes = index.gather_boxes();
+        index.around = index.boxes.iter().copied().reduce(Bounds::union);
         index
     }
 
@@ -323,13 +327,15 @@ impl AuraIndex {
         self.auras.is_empty()
     }
 
-    /// Does one of them reach into the rectangle?
-    pub fn reaches_into(&self, rect: &Rect) -> bool {
-        let reaches = |placed: &Placed| {
-            let centre = placed.aura.centre;
-            rect.distance_squared(centre.x, centre.z) <= placed.radius * placed.radius
-        };
-        self.auras.iter().any(reaches)
+    /// Does the ball touch one of them?
+    pub fn is_near(&self, centre: DVec3, radius: f64) -> bool {
+        let ball = Bounds::of_sphere(centre, radius);
+        if !self.around.is_some_and(|around| around.touches(&ball)) {
+            return false;
+        }
+        let mut is_near = false;
+        self.for_each_within(centre, radius, &mut |_, _, _| is_near = true);
+        is_near
     }
 
     /// How many auras of moving bodies have had no news for one tick longer than the tolerances allow. Whoever asks at every

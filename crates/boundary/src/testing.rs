@@ -1,7 +1,7 @@
 //! A plain list of balls that stands for a region's world in the tests of this crate.
 
 use crate::config::{AuraSize, BoundaryConfig};
-use crate::view::{Bodies, BodyView};
+use crate::view::{Bodies, BodyView, FastBody};
 use domain::{BodyId, Bounds, Rect};
 use glam::DVec3;
 use std::collections::BTreeMap;
@@ -80,8 +80,13 @@ impl Bodies for Balls {
         );
     }
 
-    fn faster_than(&self, surge: f64, _: &Rect, out: &mut Vec<BodyView>) {
-        out.extend(self.by_id.values().filter(|view| view.surge > surge));
+    fn faster_than(&self, surge: f64, out: &mut Vec<FastBody>) {
+        let fast = self.by_id.values().filter(|view| view.surge > surge);
+        out.extend(fast.map(|view| FastBody {
+            id: view.id,
+            centre: view.centre,
+            surge: view.surge,
+        }));
     }
 
     fn widest_radius(&self) -> f64 {

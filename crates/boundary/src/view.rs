@@ -58,6 +58,15 @@ impl BodyView {
         }
     }
 
+    /// What matters of it while it is only one of many.
+    pub fn in_short(&self) -> FastBody {
+        FastBody {
+            id: self.id,
+            centre: self.centre,
+            surge: self.surge,
+        }
+    }
+
     /// Is the gap between two bodies at most this?
     pub fn is_within(&self, other: &Self, gap_m: f64) -> bool {
         // Most are far apart, and spheres tell.
@@ -72,6 +81,17 @@ impl BodyView {
     }
 }
 
+/// A fast body, in few numbers: of all that are fast, few matter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FastBody {
+    /// Which.
+    pub id: BodyId,
+    /// Its origin.
+    pub centre: DVec3,
+    /// The speed of its fastest point, at most, m/s.
+    pub surge: f64,
+}
+
 /// The bodies a region owns.
 pub trait Bodies {
     /// One of them; `None` if it is not ours.
@@ -81,9 +101,8 @@ pub trait Bodies {
     fn not_within(&self, inner: &Rect, out: &mut Vec<BodyView>);
     /// Adds every body that touches one of the boxes; extra and repeated bodies do no harm.
     fn touching(&self, boxes: &[Bounds], out: &mut Vec<BodyId>);
-    /// Adds every body whose origin is not in `inner` and whose fastest point is faster than this, m/s; extra bodies do
-    /// no harm.
-    fn faster_than(&self, surge: f64, inner: &Rect, out: &mut Vec<BodyView>);
+    /// Adds every body whose fastest point is faster than this, m/s; extra bodies do no harm.
+    fn faster_than(&self, surge: f64, out: &mut Vec<FastBody>);
     /// No body has a bounding sphere of a larger radius.
     fn widest_radius(&self) -> f64;
     /// Adds all bodies tied to this one by joints, directly or not, itself included or not.

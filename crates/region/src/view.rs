@@ -1,7 +1,7 @@
 //! The world as the boundary sees it.
 
 use boundary::nursery::surge;
-use boundary::{Bodies, BodyView};
+use boundary::{Bodies, BodyView, FastBody};
 use domain::{BodyId, Bounds, Motion, Rect};
 use world::World;
 
@@ -50,9 +50,14 @@ impl Bodies for Seen<'_> {
         }
     }
 
-    fn faster_than(&self, surge: f64, inner: &Rect, out: &mut Vec<BodyView>) {
-        let each = |id, body: world::BodyView| out.push(self.view_of(id, &body));
-        self.0.for_each_faster_than(surge as f32, inner, each);
+    fn faster_than(&self, surge: f64, out: &mut Vec<FastBody>) {
+        self.0.for_each_faster_than(surge as f32, |fast| {
+            out.push(FastBody {
+                id: fast.id,
+                centre: fast.position,
+                surge: fast.surge.into(),
+            });
+        });
     }
 
     fn widest_radius(&self) -> f64 {

@@ -7,18 +7,36 @@
 //! bodies are still in it and are skipped.
 
 use crate::contacts::Tag;
-use crate::frame::Frame;
 use crate::views::BodyView;
 use crate::world::{Entry, World};
 use domain::{BodyId, Bounds, Rect};
-use rapier3d::parry::bounding_volume::Aabb;
+use glam::DVec3;
+use rapier3d::parry::bounding_volume::{Aabb, BoundingVolume};
+use smallvec::SmallVec;
+
+/// More than single precision takes from a place anywhere in a region, metres.
+const ROUNDING_M: f64 = 0.01;
 
 impl World {
     /// Calls `f` for every body whose shadow on the ground (its true box) is not wholly inside `inner`,
     /// in no particular order but always the same.
     pub fn for_each_not_within(&self, inner: &Rect, mut f: impl FnMut(BodyId, BodyView)) {
+        let [x, z] = [0, 1].map(|i| {
+            let origin = self.frame.origin.to_array()[2 * i];
+            [
+                inner.min[i] - origin + ROUNDING_M,
+                inner.max[i] - origin - ROUNDING_M,
+            ]
+            .map(|edge| edge as f32)
+        });
+        let may_be_outside = |node: &Aabb| {
+            !(node.mins.x >= x[0]
+                && node.maxs.x <= x[1]
+                && node.mins.z >= z[0]
+                && node.maxs.z <= z[1])
+        };
         let outside = |bounds: &Bounds| !inner.contains(&bounds.ground());
-        self.search(&outside, &mut |id, entry, bounds| {
+        self.search(&may_be_outside, &outside, &mut |id, entry, bounds| {
             f(id, self.view_within(entry, bounds));
         });
     }
@@ -29,14 +47,27 @@ impl World {
         if boxes.is_empty() {
             return;
         }
+        let local = |bounds: &Bounds| {
+            let bounds = bounds.grown(ROUNDING_M);
+            let local = |corner: DVec3| (corner - self.frame.origin).as_vec3();
+            Aabb::new(local(bounds.min), local(bounds.max))
+        };
+        let locals: SmallVec<[Aabb; 8]> = boxes.iter().map(local).collect();
+        let may_touch = |node: &Aabb| locals.iter().any(|other| other.intersects(node));
         let touches = |bounds: &Bounds| boxes.iter().any(|other| other.touches(bounds));
-        self.search(&touches, &mut |id, _, bounds| f(id, bounds));
+        self.search(&may_touch, &touches, &mut |id, _, bounds| f(id, bounds));
     }
 
-    /// Finds every body whose box passes. `passes` must hold for a box if it holds for a part of it.
-    fn search(&self, passes: &dyn Fn(&Bounds) -> bool, f: &mut dyn FnMut(BodyId, &Entry, Bounds)) {
+    /// Finds every body whose box passes. `may_pass` must hold for a box of the tree, in the engine's own coordinates, if any
+    /// box in it passes: that test is made most often.
+    fn search(
+        &self,
+        may_pass: &impl Fn(&Aabb) -> bool,
+        passes: &impl Fn(&Bounds) -> bool,
+        f: &mut impl FnMut(BodyId, &Entry, Bounds),
+    ) {
         let tree = self.physics.query_pipeline().bvh;
-        for leaf in tree.leaves(|node| passes(&bounds(&self.frame, &node.aabb()))) {
+        for leaf in tree.leaves(|node| may_pass(&node.aabb())) {
             let Some((collider, _)) = self.physics.colliders.get_unknown_gen(leaf) else {
                 continue;
             };
@@ -56,8 +87,8 @@ impl World {
     fn report(
         &self,
         id: BodyId,
-        passes: &dyn Fn(&Bounds) -> bool,
-        f: &mut dyn FnMut(BodyId, &Entry, Bounds),
+        passes: &impl Fn(&Bounds) -> bool,
+        f: &mut impl FnMut(BodyId, &Entry, Bounds),
     ) {
         if let Some(entry) = self.bodies.get(&id) {
             let bounds = self.bounds_of(entry);
@@ -65,12 +96,5 @@ impl World {
                 f(id, entry, bounds);
             }
         }
-    }
-}
-
-fn bounds(frame: &Frame, aabb: &Aabb) -> Bounds {
-    Bounds {
-        min: frame.world(aabb.mins),
-        max: frame.world(aabb.maxs),
     }
 }

@@ -38,5 +38,5 @@ pub use config::{WorldConfig, WorldError};
 pub use contacts::ContactBegun;
 pub use overlap::{PreparedShape, ShapeCache, penetration};
 pub use queries::{RayHit, ShapeHit};
-pub use views::BodyView;
+pub use views::{BodyView, FastBody};
 pub use world::World;

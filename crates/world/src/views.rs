@@ -2,8 +2,8 @@
 
 use crate::contacts::ContactBegun;
 use crate::world::{Entry, World};
-use domain::{BodyForm, BodyId, Bounds, Joint, Motion, Rect};
-use glam::Vec3;
+use domain::{BodyForm, BodyId, Bounds, Joint, Motion};
+use glam::{DVec3, Vec3};
 use rapier3d::prelude::RigidBody;
 
 /// One body as it is now.
@@ -23,6 +23,43 @@ pub struct BodyView {
     pub spine: Vec3,
     /// How far from that line it reaches.
     pub girth: f32,
+}
+
+/// A body that is awake and fast.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FastBody {
+    /// Which.
+    pub id: BodyId,
+    /// Its origin.
+    pub position: DVec3,
+    /// No point of its line is faster, m/s.
+    pub surge: f32,
+}
+
+/// What is written on an engine's body, for walks over many of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Mark {
+    id: BodyId,
+    /// The length of half the line through its shape.
+    spine_m: f32,
+}
+
+impl Mark {
+    pub(crate) fn of(id: BodyId, spine: Vec3) -> Self {
+        let spine_m = spine.length();
+        Self { id, spine_m }
+    }
+
+    pub(crate) fn pack(self) -> u128 {
+        u128::from(self.id.0) | u128::from(self.spine_m.to_bits()) << 64
+    }
+
+    fn unpack(data: u128) -> Self {
+        Self {
+            id: BodyId(data as u64),
+            spine_m: f32::from_bits((data >> 64) as u32),
+        }
+    }
 }
 
 impl World {
@@ -75,32 +112,18 @@ impl World {
         self.bodies.get(&id).map(|entry| &*entry.form)
     }
 
-    /// Calls `f` for every body that is awake, whose origin is not in `inner` and that may have a point faster than
-    /// this, m/s; in no particular order but always the same.
-    pub fn for_each_faster_than(
-        &self,
-        speed: f32,
-        inner: &Rect,
-        mut f: impl FnMut(BodyId, BodyView),
-    ) {
-        let origin = self.frame.origin;
-        for handle in self.physics.islands.active_bodies() {
-            let Some(rigid) = self.physics.bodies.get(handle) else {
-                continue;
-            };
-            // From what is at hand: this walk is over everything that is awake.
-            let turn = rigid.angvel().length() * self.widest_radius();
-            if rigid.linvel().length() + turn <= speed {
-                continue;
-            }
-            let place = rigid.translation().as_dvec3() + origin;
-            if inner.holds(place.x, place.z) {
-                continue;
-            }
-            if let Some(id) = self.id_of(rigid)
-                && let Some(entry) = self.bodies.get(&id)
-            {
-                f(id, self.view(entry));
+    /// Calls `f` for every body that is awake and of whose line a point may be faster than this, m/s; in no particular
+    /// order but always the same. From what is at hand: this walk is over everything that is awake.
+    pub fn for_each_faster_than(&self, speed: f32, mut f: impl FnMut(FastBody)) {
+        for (_, rigid) in self.physics.active_bodies() {
+            let mark = Mark::unpack(rigid.user_data);
+            let surge = rigid.linvel().length() + rigid.angvel().length() * mark.spine_m;
+            if surge > speed {
+                f(FastBody {
+                    id: mark.id,
+                    position: self.frame.world(rigid.translation()),
+                    surge,
+                });
             }
         }
     }

@@ -5,6 +5,7 @@ use crate::contacts::{ContactBegun, Tag};
 use crate::frame::Frame;
 use crate::joints::{self, JointBook};
 use crate::seeds::Seeds;
+use crate::views::Mark;
 use crate::warm_start::SeedingDispatcher;
 use crate::{check, contacts, shapes, sleep};
 use domain::{Body, BodyForm, BodyId, ContactEnd, Joint, Shape, ShapeError, Static, StaticId};
@@ -149,6 +150,7 @@ impl World {
         activation: Option<RigidBodyActivation>,
     ) {
         let form = &body.form;
+        let (spine, girth) = form.shape.spine();
         let mut rigid = RigidBodyBuilder::dynamic()
             .pose(
                 self.frame
@@ -160,6 +162,7 @@ impl World {
             .linear_damping(form.linear_damping)
             .angular_damping(form.angular_damping)
             .ccd_enabled(form.continuous)
+            .user_data(Mark::of(body.id, spine).pack())
             .build();
         if let Some(activation) = activation {
             *rigid.activation_mut() = activation;
@@ -171,7 +174,6 @@ impl World {
             .physics
             .insert(rigid, collider_of(body.id, form, shape));
         self.widest = self.widest.max(form.shape.bounding_radius());
-        let (spine, girth) = form.shape.spine();
         let entry = Entry {
             handle,
             collider,

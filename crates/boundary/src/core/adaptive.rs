@@ -7,7 +7,6 @@
 //! the two is kept out of where the other may be ([`keeping_word`](super::keeping_word)).
 
 use super::departing::Leave;
-use super::keeping_word::NOWHERE;
 use super::projecting::{remember, tell};
 use super::{Boundary, Departure, ISLAND_TEST_TICKS};
 use crate::boundary_traversal::{destination, region_of};
@@ -20,7 +19,7 @@ use crate::projection::{
 };
 use crate::promise::{PromiseLaw, way_m};
 use crate::remote_auras::AuraIndex;
-use crate::view::{Bodies, BodyView};
+use crate::view::{Bodies, BodyView, FastBody};
 use domain::{BodyId, Capsule, Epoch, Rect, RegionId, Tick};
 use smallvec::SmallVec;
 use wire::{AuraUpsert, Bond, ClusterKey, HandoverCause};
@@ -156,7 +155,7 @@ impl Boundary {
         let strip = law.strip_m();
         let boxes: Vec<_> = index.boxes().iter().map(|b| b.grown(strip)).collect();
         bodies.touching(&boxes, &mut self.concerned);
-        self.concerned.extend(&self.fast_now);
+        self.concerned.extend(&self.fast_near);
         self.concerned.sort_unstable();
         self.concerned.dedup();
         let mut concerned = Vec::with_capacity(self.concerned.len());
@@ -392,10 +391,12 @@ impl Boundary {
             return Vec::new();
         }
         let half = |view: &BodyView| self.half_m(law, tick, view);
-        let mut fast = Vec::new();
-        let slow = law.slow_speed(self.config.gravity);
-        bodies.faster_than(slow, &NOWHERE, &mut fast);
-        let mut joined = Joined::new(bodies, ghosts, &fast, &half);
+        let farthest_half = |fast: &FastBody| {
+            // A body that was held is not quite where it was seen.
+            law.half_of(fast.surge, self.config.gravity) + law.farthest_m(1) + 1.0
+        };
+        let far = self.fast.iter().map(|fast| (*fast, farthest_half(fast)));
+        let mut joined = Joined::new(bodies, ghosts, far, &half);
         let clusters = starts
             .iter()
             .map(|start| joined.take(*start, slack_m, limit(*start)));

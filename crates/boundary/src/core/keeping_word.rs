@@ -7,7 +7,7 @@ use crate::nursery::live_view_of;
 use crate::projection::Track;
 use crate::promise::{PromiseLaw, ROUNDING_M, way_m};
 use crate::remote_auras::{AuraIndex, RemoteAura};
-use crate::view::{Bodies, BodyView};
+use crate::view::{Bodies, BodyView, FastBody};
 use domain::{Body, BodyId, Bounds, Rect, Tick};
 use rustc_hash::FxHashMap;
 use wire::{Bond, Member, Offer};
@@ -82,18 +82,20 @@ impl Boundary {
     fn look(&mut self, law: &PromiseLaw, home: &Rect, bodies: &impl Bodies) -> Vec<BodyView> {
         let mut near = Vec::with_capacity(self.near_before.len() + 16);
         bodies.not_within(&home.grown(-law.strip_m()), &mut near);
-        // Where nothing foreign is, what flies cannot be in anybody's way.
-        let middle = home.grown(-2.0 * self.geometry.trigger_depth_m);
-        let inner = match self.index.reaches_into(&middle) {
-            true => NOWHERE,
-            false => home.grown(-self.geometry.trigger_depth_m - bodies.widest_radius()),
+        let gravity = self.config.gravity;
+        self.fast.clear();
+        bodies.faster_than(law.slow_speed(gravity), &mut self.fast);
+        // What flies matters if it may leave home soon, or if it may come where something foreign is.
+        let widest = bodies.widest_radius();
+        let matters = |fast: &&FastBody| {
+            let FastBody { centre, surge, .. } = **fast;
+            let lead = law.lead_of(surge, gravity) + widest;
+            !home.grown(-lead).holds(centre.x, centre.z) || self.index.is_near(centre, lead)
         };
-        let first_fast = near.len();
-        let slow = law.slow_speed(self.config.gravity);
-        bodies.faster_than(slow, &inner, &mut near);
-        self.fast_now.clear();
-        self.fast_now
-            .extend(near[first_fast..].iter().map(|view| view.id));
+        self.fast_near.clear();
+        self.fast_near
+            .extend(self.fast.iter().filter(matters).map(|fast| fast.id));
+        near.extend(self.fast_near.iter().filter_map(|id| bodies.view(*id)));
         near = ascending(near);
         let found = near.len();
         let known = self.fresh.drain(..).chain(self.bound.iter().copied());
@@ -324,12 +326,6 @@ fn share_clear_of(
     let room = |place: &Place| view.at(place).capsule().gap_m(&foreign) - kept;
     share_with_room(before, &Place::of(view), room)
 }
-
-/// A rectangle that holds no point.
-pub(super) const NOWHERE: Rect = Rect {
-    min: [f64::INFINITY; 2],
-    max: [f64::NEG_INFINITY; 2],
-};
 
 /// Each body once, by ascending id. Views are large: small keys are sorted, and each view is moved once.
 fn ascending(views: Vec<BodyView>) -> Vec<BodyView> {
