@@ -8,10 +8,11 @@
 //! arrives, so the introduction is over before the bodies meet. Without strays nobody but neighbours exchanges a word.
 
 use crate::geometry::AuraGeometry;
-use crate::remote_auras::RemoteAuras;
+use crate::remote_auras::{RemoteAura, RemoteAuras};
 use crate::view::BodyView;
 use domain::{Rect, RegionId, RegionMap};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who is visiting where, as far as this region knows.
@@ -46,10 +47,23 @@ impl Introductions {
         remote: &RemoteAuras,
         geometry: &AuraGeometry,
     ) -> Vec<(RegionId, Vec<RegionId>)> {
-        let mut places = places(&map.rect(me), remote, geometry);
         // What is on its way to me is no visitor.
-        places.remove(&me);
-        self.visitors = places.keys().copied().collect();
+        let stays: Stays = stays(&map.rect(me), remote, geometry, me);
+        let visitors = || stays.iter().map(|(visitor, _)| *visitor);
+        if !self.visitors.iter().copied().eq(visitors()) {
+            self.visitors = visitors().collect();
+        }
+        let cell_m = cell_m(remote, geometry);
+        let may_meet = |(a, near_a): &(RegionId, Rect), (b, near_b): &(RegionId, Rect)| {
+            !map.are_neighbours(*a, *b) && near_a.grown(2.0 * cell_m).touches(near_b)
+        };
+        let others = |i: usize| stays[i + 1..].iter();
+        let mut pairs = (0..stays.len()).flat_map(|i| others(i).map(move |other| (i, other)));
+        let strangers_meet = pairs.any(|(i, other)| may_meet(&stays[i], other));
+        if !strangers_meet && self.told.is_empty() {
+            return Vec::new();
+        }
+        let places = places(&map.rect(me), remote, geometry, me);
         let everyone: BTreeSet<RegionId> = self
             .visitors
             .iter()
@@ -92,7 +106,11 @@ impl Introductions {
         audience.extend_from_slice(map.neighbours(me));
         let near = body.radius + geometry.visit_m;
         let (x, z) = (body.centre.x, body.centre.z);
-        for place in map.regions() {
+        // Regions are wider than that: only those around the body's own place, and around ours, can be so near.
+        let at = map.region_at(x, z);
+        let around_me = std::iter::once(me).chain(map.neighbours(me).iter().copied());
+        let around_it = std::iter::once(at).chain(map.neighbours(at).iter().copied());
+        for place in around_me.chain(around_it.filter(|_| at != me)) {
             let rect = map.rect(place);
             // The rough test first: most places are far away.
             let is_beyond = |i: usize, v: f64| rect.min[i] - v > near || v - rect.max[i] > near;
@@ -114,25 +132,59 @@ impl Introductions {
 
 type Cell = (i64, i64);
 
+/// Each visitor, ascending, and a rectangle that holds its auras.
+type Stays = SmallVec<[(RegionId, Rect); 4]>;
+
+fn stays(home: &Rect, remote: &RemoteAuras, geometry: &AuraGeometry, me: RegionId) -> Stays {
+    let mut stays = Stays::new();
+    for aura in visiting(home, remote, geometry, me) {
+        let point = [aura.centre.x, aura.centre.z];
+        let place = Rect {
+            min: point,
+            max: point,
+        };
+        match stays.binary_search_by_key(&aura.owner, |(visitor, _)| *visitor) {
+            Ok(i) => stays[i].1 = stays[i].1.union(&place),
+            Err(i) => stays.insert(i, (aura.owner, place)),
+        }
+    }
+    stays
+}
+
+fn visiting<'a>(
+    home: &'a Rect,
+    remote: &'a RemoteAuras,
+    geometry: &'a AuraGeometry,
+    me: RegionId,
+) -> impl Iterator<Item = &'a RemoteAura> {
+    let auras = remote.iter().map(|(_, aura)| aura);
+    auras.filter(move |aura| {
+        let near = aura.bounding_radius() + geometry.visit_m;
+        aura.owner != me && home.distance_squared(aura.centre.x, aura.centre.z) <= near * near
+    })
+}
+
+fn cell_m(remote: &RemoteAuras, geometry: &AuraGeometry) -> f64 {
+    let widest = remote
+        .iter()
+        .map(|(_, aura)| aura.bounding_radius())
+        .fold(0.0, f64::max);
+    2.0 * (geometry.visit_m + widest)
+}
+
 /// The cells in which each visitor has auras. Two bodies that can meet while an introduction and a fetch take
 /// place are in the same cell or in adjacent ones.
 fn places(
     home: &Rect,
     remote: &RemoteAuras,
     geometry: &AuraGeometry,
+    me: RegionId,
 ) -> BTreeMap<RegionId, BTreeSet<Cell>> {
-    let widest = remote
-        .iter()
-        .map(|(_, aura)| aura.bounding_radius())
-        .fold(0.0, f64::max);
-    let cell_m = 2.0 * (geometry.visit_m + widest);
+    let cell_m = cell_m(remote, geometry);
     let mut places: BTreeMap<RegionId, BTreeSet<Cell>> = BTreeMap::new();
-    for (_, aura) in remote.iter() {
-        let (x, z) = (aura.centre.x, aura.centre.z);
-        if home.distance(x, z) <= aura.bounding_radius() + geometry.visit_m {
-            let cell = ((x / cell_m).floor() as i64, (z / cell_m).floor() as i64);
-            places.entry(aura.owner).or_default().insert(cell);
-        }
+    for aura in visiting(home, remote, geometry, me) {
+        let cell = [aura.centre.x, aura.centre.z].map(|v| (v / cell_m).floor() as i64);
+        places.entry(aura.owner).or_default().insert(cell.into());
     }
     places
 }

@@ -19,6 +19,13 @@ pub struct Buffer {
 }
 
 impl Buffer {
+    fn is_empty(&self) -> bool {
+        self.control.is_empty()
+            && self.migrations.is_empty()
+            && self.upserts.is_empty()
+            && self.deletes.is_empty()
+    }
+
     /// Migrations first (they are what must not wait), then auras, then deletes; the rest in the order said.
     fn drain(&mut self) -> Vec<Message> {
         let mut messages = std::mem::take(&mut self.control);
@@ -78,6 +85,11 @@ impl Buffers {
     /// Anything else.
     pub fn say(&mut self, to: RegionId, message: Message) {
         self.to(to).control.push(message);
+    }
+
+    /// Is there nothing to be said?
+    pub fn is_empty(&self) -> bool {
+        self.by_region.values().all(Buffer::is_empty)
     }
 
     /// The network update: everything gathered, by region. Regions with nothing to hear get nothing.

@@ -409,6 +409,11 @@ impl Boundary {
         Vec::from(due)
     }
 
+    /// Is there anything to be said?
+    pub fn has_news(&self) -> bool {
+        !self.buffers.is_empty()
+    }
+
     /// The network update (BNU): everything to be said, by region.
     pub fn flush(&mut self) -> Vec<(RegionId, Vec<Message>)> {
         self.buffers.flush()

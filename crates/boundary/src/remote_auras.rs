@@ -255,8 +255,6 @@ pub struct AuraIndex {
     widest_m: f64,
     cell_m: f64,
     boxes: Vec<Bounds>,
-    /// Everything is in it.
-    around: Option<Bounds>,
     fallen_silent: u64,
 }
 
@@ -303,11 +301,9 @@ impl AuraIndex {
             widest_m,
             cell_m,
             boxes: Vec::new(),
-            around: None,
             fallen_silent,
         };
         index.boxes = index.gather_boxes();
-        index.around = index.boxes.iter().copied().reduce(Bounds::union);
         index
     }
 
@@ -327,12 +323,18 @@ impl AuraIndex {
         self.auras.is_empty()
     }
 
+    /// How far from the nearest side of the rectangle one of them reaches into it; 0 if none does.
+    pub fn depth_in(&self, rect: &Rect) -> f64 {
+        let depth = |placed: &Placed| {
+            let centre = placed.aura.centre;
+            let from = |i: usize, v: f64| (v - rect.min[i]).min(rect.max[i] - v);
+            from(0, centre.x).min(from(1, centre.z)) + placed.radius
+        };
+        self.auras.iter().map(depth).fold(0.0, f64::max)
+    }
+
     /// Does the ball touch one of them?
     pub fn is_near(&self, centre: DVec3, radius: f64) -> bool {
-        let ball = Bounds::of_sphere(centre, radius);
-        if !self.around.is_some_and(|around| around.touches(&ball)) {
-            return false;
-        }
         let mut is_near = false;
         self.for_each_within(centre, radius, &mut |_, _, _| is_near = true);
         is_near

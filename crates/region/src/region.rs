@@ -519,6 +519,11 @@ impl Region {
         }
     }
 
+    /// Would a network update have anything to send?
+    pub fn has_news(&self) -> bool {
+        self.boundary.has_news() || !self.transmits.is_empty()
+    }
+
     // ── output ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     /// The next envelope to send.

@@ -87,10 +87,12 @@ impl Boundary {
         bodies.faster_than(law.slow_speed(gravity), &mut self.fast);
         // What flies matters if it may leave home soon, or if it may come where something foreign is.
         let widest = bodies.widest_radius();
+        let foreign_depth = self.index.depth_in(home);
         let matters = |fast: &&FastBody| {
             let FastBody { centre, surge, .. } = **fast;
             let lead = law.lead_of(surge, gravity) + widest;
-            !home.grown(-lead).holds(centre.x, centre.z) || self.index.is_near(centre, lead)
+            let is_beyond = |depth: f64| !home.grown(-depth).holds(centre.x, centre.z);
+            is_beyond(lead + foreign_depth) && (is_beyond(lead) || self.index.is_near(centre, lead))
         };
         self.fast_near.clear();
         self.fast_near
