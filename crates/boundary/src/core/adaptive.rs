@@ -295,11 +295,13 @@ impl Boundary {
         ghosts: &[Watched],
         bodies: &impl Bodies,
     ) -> Vec<Departure> {
-        let in_question = watched
-            .iter()
-            .chain(ghosts)
-            .filter(|w| !w.touched.is_empty());
-        let starts: Vec<BodyId> = in_question.map(|w| w.view.id).collect();
+        let in_question = watched.iter().filter(|w| !w.touched.is_empty());
+        let (settled, open): (Vec<_>, Vec<_>) = in_question.partition(|w| self.is_settled(tick, w));
+        for w in settled {
+            self.go_on_telling(tick, law, w.view.id);
+        }
+        let unborn = ghosts.iter().filter(|w| !w.touched.is_empty());
+        let starts: Vec<BodyId> = open.into_iter().chain(unborn).map(|w| w.view.id).collect();
         let strays = self.strays(tick, watched);
         if starts.is_empty() && strays.is_empty() {
             return Vec::new();
@@ -464,17 +466,36 @@ impl Boundary {
             let Some(in_question) = place.ok().map(|place| &watched[place]) else {
                 continue;
             };
-            let Some(mut track) = self.tracks.remove(&view.id) else {
-                continue;
-            };
-            track.key = Some(rank);
-            if !in_question.touched.is_empty() {
-                self.begin_telling(tick, law, view.id, &mut track);
-                let bound = track.bound.get_or_insert_default();
-                bound.lingers_until = bound.lingers_until.max(tick + law.notice_ticks() + 2);
+            if let Some(track) = self.tracks.get_mut(&view.id) {
+                track.key = Some(rank);
             }
-            self.tracks.insert(view.id, track);
+            if !in_question.touched.is_empty() {
+                self.go_on_telling(tick, law, view.id);
+            }
         }
+    }
+
+    /// A body in question is told of for as long as it is, and a little longer.
+    fn go_on_telling(&mut self, tick: Tick, law: &PromiseLaw, id: BodyId) {
+        let Some(mut track) = self.tracks.remove(&id) else {
+            return;
+        };
+        self.begin_telling(tick, law, id, &mut track);
+        let bound = track.bound.get_or_insert_default();
+        bound.lingers_until = bound.lingers_until.max(tick + law.notice_ticks() + 2);
+        self.tracks.insert(id, track);
+    }
+
+    /// Was it decided before that this one stays? Ranks only fall, so nobody need ask again.
+    fn is_settled(&self, tick: Tick, watched: &Watched) -> bool {
+        let Watched { view, touched, .. } = watched;
+        let track = self.tracks.get(&view.id);
+        let was_decided = |track: &&Track| {
+            let bound = track.bound.as_ref();
+            bound.is_some_and(|bound| bound.lingers_until >= tick)
+        };
+        let rank = track.filter(was_decided).and_then(|track| track.key);
+        rank.is_some_and(|rank| touched.iter().all(|call| !self.yields(rank, call)))
     }
 
     /// BT: an island goes to the region it is in.
