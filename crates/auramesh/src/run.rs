@@ -216,11 +216,11 @@ impl Watch {
                 epoch: *epoch,
             }));
             let due = account.due_to_project.iter();
-            projecting.extend(due.map(|(body, epoch)| Projecting {
+            projecting.extend(due.map(|due| Projecting {
                 owner: *holder,
-                body: *body,
-                epoch: *epoch,
-                audience: world.map.neighbours(*holder).to_vec(),
+                body: due.body,
+                epoch: due.epoch,
+                audience: due.audience.clone(),
             }));
         }
         self.judge.hear_quiescence(&auras, &projecting);

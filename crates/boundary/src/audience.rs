@@ -8,7 +8,7 @@
 //! arrives, so the introduction is over before the bodies meet. Without strays nobody but neighbours exchanges a word.
 
 use crate::geometry::AuraGeometry;
-use crate::remote_auras::{RemoteAura, RemoteAuras};
+use crate::remote_auras::{AuraIndex, RemoteAura, RemoteAuras};
 use crate::view::BodyView;
 use domain::{Rect, RegionId, RegionMap};
 use serde::{Deserialize, Serialize};
@@ -38,14 +38,15 @@ impl Introductions {
         self.heard.remove(&region);
     }
 
-    /// Looks who is visiting me now; returns what must be said to whom. Visitors who are neighbours of each other
-    /// already hear everything, and those far apart have nothing to say to each other.
+    /// Looks who is visiting me now; returns what must be said to whom. Those far apart have nothing to say to each other,
+    /// nor have those who are `acquainted`.
     pub fn host(
         &mut self,
         me: RegionId,
         map: &RegionMap,
         remote: &RemoteAuras,
         geometry: &AuraGeometry,
+        acquainted: impl Fn(RegionId, RegionId) -> bool,
     ) -> Vec<(RegionId, Vec<RegionId>)> {
         // What is on its way to me is no visitor.
         let stays: Stays = stays(&map.rect(me), remote, geometry, me);
@@ -55,7 +56,7 @@ impl Introductions {
         }
         let cell_m = cell_m(remote, geometry);
         let may_meet = |(a, near_a): &(RegionId, Rect), (b, near_b): &(RegionId, Rect)| {
-            !map.are_neighbours(*a, *b) && near_a.grown(2.0 * cell_m).touches(near_b)
+            !acquainted(*a, *b) && near_a.grown(2.0 * cell_m).touches(near_b)
         };
         let others = |i: usize| stays[i + 1..].iter();
         let mut pairs = (0..stays.len()).flat_map(|i| others(i).map(move |other| (i, other)));
@@ -76,7 +77,7 @@ impl Introductions {
                 .visitors
                 .iter()
                 .copied()
-                .filter(|other| *other != visitor && !map.are_neighbours(visitor, *other))
+                .filter(|other| *other != visitor && !acquainted(visitor, *other))
                 .filter(|other| {
                     places
                         .get(&visitor)
@@ -93,6 +94,30 @@ impl Introductions {
         news
     }
 
+    /// Size `adaptive`: everyone so near that the body, or one that it may meet, could soon be there, ascending, without me;
+    /// `audience` is cleared first.
+    pub fn audience_near(
+        &self,
+        me: RegionId,
+        map: &RegionMap,
+        body: &BodyView,
+        geometry: &AuraGeometry,
+        foreign: &AuraIndex,
+        audience: &mut Vec<RegionId>,
+    ) {
+        audience.clear();
+        self.add_places_near(me, map, body, geometry, audience);
+        let near = body.radius + geometry.visit_m;
+        foreign.for_each_within(body.centre, near, &mut |id, aura, _| {
+            if id != body.id && audience.last() != Some(&aura.owner) {
+                audience.push(aura.owner);
+            }
+        });
+        audience.sort_unstable();
+        audience.dedup();
+        audience.retain(|region| *region != me);
+    }
+
     /// Everyone who must hear of this body's aura, ascending, without me; `audience` is cleared first.
     pub fn audience(
         &self,
@@ -104,29 +129,43 @@ impl Introductions {
     ) {
         audience.clear();
         audience.extend_from_slice(map.neighbours(me));
+        if map.rect(me).distance(body.centre.x, body.centre.z) <= body.radius + geometry.visit_m {
+            audience.extend(&self.visitors);
+        }
+        self.add_places_near(me, map, body, geometry, audience);
+        audience.sort_unstable();
+        audience.dedup();
+        audience.retain(|region| *region != me);
+    }
+
+    /// Other regions around the body, and whom they have introduced to me.
+    fn add_places_near(
+        &self,
+        me: RegionId,
+        map: &RegionMap,
+        body: &BodyView,
+        geometry: &AuraGeometry,
+        audience: &mut Vec<RegionId>,
+    ) {
         let near = body.radius + geometry.visit_m;
         let (x, z) = (body.centre.x, body.centre.z);
         // Regions are wider than that: only those around the body's own place, and around ours, can be so near.
         let at = map.region_at(x, z);
-        let around_me = std::iter::once(me).chain(map.neighbours(me).iter().copied());
-        let around_it = std::iter::once(at).chain(map.neighbours(at).iter().copied());
-        for place in around_me.chain(around_it.filter(|_| at != me)) {
+        let around_me = map.neighbours(me).iter();
+        let around_it = std::iter::once(&at).chain(map.neighbours(at));
+        for place in around_me.chain(around_it.filter(|_| at != me)).copied() {
+            if place == me {
+                continue;
+            }
             let rect = map.rect(place);
             // The rough test first: most places are far away.
             let is_beyond = |i: usize, v: f64| rect.min[i] - v > near || v - rect.max[i] > near;
             if is_beyond(0, x) || is_beyond(1, z) || rect.distance(x, z) > near {
                 continue;
             }
-            if place == me {
-                audience.extend(&self.visitors);
-            } else {
-                audience.push(place);
-                audience.extend(self.heard.get(&place).into_iter().flatten());
-            }
+            audience.push(place);
+            audience.extend(self.heard.get(&place).into_iter().flatten());
         }
-        audience.sort_unstable();
-        audience.dedup();
-        audience.retain(|region| *region != me);
     }
 }
 

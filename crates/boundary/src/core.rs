@@ -380,13 +380,17 @@ impl Boundary {
     }
 
     fn introduce(&mut self) {
-        if self.all_neighbours {
+        // With size `adaptive` even neighbours tell each other only what is near.
+        let is_adaptive = self.is_adaptive();
+        if self.all_neighbours && !is_adaptive {
             return;
         }
-        for (visitor, visitors) in
-            self.introductions
-                .host(self.me, &self.map, &self.remote, &self.geometry)
-        {
+        let map = &self.map;
+        let acquainted = |a, b| !is_adaptive && map.are_neighbours(a, b);
+        let news = self
+            .introductions
+            .host(self.me, map, &self.remote, &self.geometry, acquainted);
+        for (visitor, visitors) in news {
             self.buffers.say(visitor, Message::Introduce { visitors });
         }
     }

@@ -7,7 +7,7 @@ use crate::geometry::cut;
 use crate::names::{Generation, NodeId, Term};
 use domain::{Body, BodyId, ContactEnd, Epoch, Motion, RegionId, Shape, SimTime, Static, Tick};
 use glam::{DVec3, Quat, Vec3};
-use region::TickRecord;
+use region::{DueAura, TickRecord};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -338,8 +338,8 @@ pub struct Account {
     pub unborn: u64,
     /// Auras of others' bodies: whose, and of which ownership.
     pub auras: Vec<(BodyId, RegionId, Epoch)>,
-    /// Bodies that all neighbours must know, from where they are.
-    pub due_to_project: Vec<(BodyId, Epoch)>,
+    /// Bodies that others must know, from where they are.
+    pub due_to_project: Vec<DueAura>,
     /// How often the tolerances were exceeded: speed, latency, frame.
     pub exceeded: [u64; 3],
     /// Datagram bytes sent to other regions.

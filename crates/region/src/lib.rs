@@ -15,5 +15,5 @@ mod view;
 pub use config::RegionConfig;
 pub use events::{MovedBody, RegionEvent};
 pub use record::TickRecord;
-pub use region::{Region, RegionError};
+pub use region::{DueAura, Region, RegionError};
 pub use snapshot::RegionSnapshot;

@@ -13,6 +13,7 @@ use domain::{
     Body, BodyId, Cluster, Epoch, Joint, Motion, RegionId, RegionMapError, SimTime, Static, Tick,
 };
 use glam::{DVec3, Vec3};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use thiserror::Error;
 use wire::{Envelope, Message};
@@ -27,6 +28,17 @@ pub enum RegionError {
     /// The engine cannot build it.
     #[error(transparent)]
     World(#[from] WorldError),
+}
+
+/// A body that others must know of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DueAura {
+    /// Which.
+    pub body: BodyId,
+    /// Its ownership.
+    pub epoch: Epoch,
+    /// Who must know, ascending; others may.
+    pub audience: Vec<RegionId>,
 }
 
 /// One region server.
@@ -591,9 +603,9 @@ impl Region {
         &self.departed
     }
 
-    /// Bodies that all neighbours must know of, from where they are and not from what the boundary thinks it has told: whatever reaches into a
+    /// Bodies that others must know of, and which others, from where they are and not from what the boundary thinks it has told: whatever reaches into a
     /// trigger boundary or beyond. (What entered after the last step has not been looked at yet.)
-    pub fn due_to_project(&self) -> Vec<(BodyId, Epoch)> {
+    pub fn due_to_project(&self) -> Vec<DueAura> {
         let map = &self.config.map;
         if self.config.boundary.policy != Policy::Aura || map.len() == 1 {
             return Vec::new();
@@ -609,21 +621,34 @@ impl Region {
             .filter(|(_, body)| !inner.contains(&body.bounds.ground()));
         near.filter_map(|(body, _)| {
             let track = self.boundary.track(body)?;
-            (track.state != LifeState::Injected).then_some((body, track.epoch))
+            (track.state != LifeState::Injected).then(|| DueAura {
+                body,
+                epoch: track.epoch,
+                audience: map.neighbours(self.config.id).to_vec(),
+            })
         })
         .collect()
     }
 
-    /// With size `adaptive`: whatever could cross a border within two hops, and whatever is told of because it was a
-    /// moment ago, or because something foreign is near.
-    fn due_by_promise(&self, law: &PromiseLaw) -> Vec<(BodyId, Epoch)> {
-        let home = self.config.map.rect(self.config.id);
+    /// With size `adaptive`: whatever could cross a border within two hops, known to those whose border it is; and whatever
+    /// is told of because it was a moment ago, or because something foreign is near, whoever knows of it.
+    fn due_by_promise(&self, law: &PromiseLaw) -> Vec<DueAura> {
+        let map = &self.config.map;
+        let home = map.rect(self.config.id);
         let seen = Seen(&self.world, self.boundary.config().gravity);
-        let mut due: BTreeMap<BodyId, Epoch> = self
-            .boundary
-            .projecting()
-            .map(|(body, track)| (body, track.epoch))
-            .collect();
+        let told = self.boundary.projecting();
+        let told = told.map(|(body, track)| {
+            let (epoch, audience) = (track.epoch, Vec::new());
+            (
+                body,
+                DueAura {
+                    body,
+                    epoch,
+                    audience,
+                },
+            )
+        });
+        let mut due: BTreeMap<BodyId, DueAura> = told.collect();
         let mut near = Vec::new();
         seen.not_within(
             &home.grown(-self.boundary.geometry().trigger_depth_m),
@@ -633,12 +658,23 @@ impl Region {
             let Some(track) = self.boundary.track(view.id) else {
                 continue;
             };
-            let is_due = !home.contains(&view.ground.grown(law.lead_m(&view)));
-            if is_due && track.state != LifeState::Injected {
-                due.insert(view.id, track.epoch);
+            let lead = view.ground.grown(law.lead_m(&view));
+            if !home.contains(&lead) && track.state != LifeState::Injected {
+                let neighbours = map.neighbours(self.config.id).iter().copied();
+                let is_near = |other: &RegionId| map.rect(*other).touches(&lead);
+                let (body, epoch) = (view.id, track.epoch);
+                let audience = neighbours.filter(is_near).collect();
+                due.insert(
+                    body,
+                    DueAura {
+                        body,
+                        epoch,
+                        audience,
+                    },
+                );
             }
         }
-        due.into_iter().collect()
+        due.into_values().collect()
     }
 
     /// Is it waiting for answers after a restart?

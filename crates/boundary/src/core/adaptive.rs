@@ -537,7 +537,7 @@ impl Boundary {
 
     /// OBU: whose promise, rank or audience has changed is told of.
     fn tell_all(&mut self, tick: Tick, watched: &[Watched]) {
-        let mut audience = self.map.neighbours(self.me).to_vec();
+        let mut audience = Vec::new();
         for Watched { view, .. } in watched {
             if !self.projecting.contains(&view.id) {
                 continue;
@@ -551,15 +551,14 @@ impl Boundary {
             let Some(bond) = bound.standing().copied() else {
                 continue;
             };
-            if !self.all_neighbours {
-                self.introductions.audience(
-                    self.me,
-                    &self.map,
-                    view,
-                    &self.geometry,
-                    &mut audience,
-                );
-            }
+            self.introductions.audience_near(
+                self.me,
+                &self.map,
+                view,
+                &self.geometry,
+                &self.index,
+                &mut audience,
+            );
             let own = ClusterKey {
                 class: SINGLE + u8::from(region_of(view, &self.map) != self.me),
                 since: track.since.unwrap_or(tick),
@@ -594,8 +593,14 @@ impl Boundary {
             let Some(ghost) = self.nursery.get_mut(&view.id) else {
                 continue;
             };
-            self.introductions
-                .audience(self.me, &self.map, view, &self.geometry, &mut audience);
+            self.introductions.audience_near(
+                self.me,
+                &self.map,
+                view,
+                &self.geometry,
+                &self.index,
+                &mut audience,
+            );
             let key = ClusterKey {
                 class: SINGLE,
                 ..ghost.key()

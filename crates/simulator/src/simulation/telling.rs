@@ -234,11 +234,11 @@ impl Simulation {
             }
             let owner = region.id();
             let due = region.due_to_project().into_iter();
-            projecting.extend(due.map(|(body, epoch)| Projecting {
+            projecting.extend(due.map(|due| Projecting {
                 owner,
-                body,
-                epoch,
-                audience: self.map.neighbours(owner).to_vec(),
+                body: due.body,
+                epoch: due.epoch,
+                audience: due.audience,
             }));
         }
         self.tell(&Fact::Quiescent {
