@@ -15,6 +15,16 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Who hears of each other's bodies without being introduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acquaintance {
+    /// All neighbours do.
+    Neighbours,
+    /// Whoever is near a body hears of it (size `adaptive`). Two bodies that can meet at a place near to the region of either's owner are
+    /// known there; only strays need a host.
+    Near,
+}
+
 /// Who is visiting where, as far as this region knows.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Introductions {
@@ -39,17 +49,22 @@ impl Introductions {
     }
 
     /// Looks who is visiting me now; returns what must be said to whom. Those far apart have nothing to say to each other,
-    /// nor have those who are `acquainted`.
+    /// nor have those who are acquainted.
     pub fn host(
         &mut self,
         me: RegionId,
         map: &RegionMap,
         remote: &RemoteAuras,
         geometry: &AuraGeometry,
-        acquainted: impl Fn(RegionId, RegionId) -> bool,
+        acquaintance: Acquaintance,
     ) -> Vec<(RegionId, Vec<RegionId>)> {
         // What is on its way to me is no visitor.
-        let stays: Stays = stays(&map.rect(me), remote, geometry, me);
+        let visiting = || visiting(me, map, remote, geometry, acquaintance);
+        let stays = stays(visiting());
+        let acquainted = |a, b| match acquaintance {
+            Acquaintance::Neighbours => map.are_neighbours(a, b),
+            Acquaintance::Near => false,
+        };
         let visitors = || stays.iter().map(|(visitor, _)| *visitor);
         if !self.visitors.iter().copied().eq(visitors()) {
             self.visitors = visitors().collect();
@@ -64,7 +79,7 @@ impl Introductions {
         if !strangers_meet && self.told.is_empty() {
             return Vec::new();
         }
-        let places = places(&map.rect(me), remote, geometry, me);
+        let places = places(visiting(), cell_m);
         let everyone: BTreeSet<RegionId> = self
             .visitors
             .iter()
@@ -95,7 +110,8 @@ impl Introductions {
     }
 
     /// Size `adaptive`: everyone so near that the body, or one that it may meet, could soon be there, ascending, without me;
-    /// `audience` is cleared first.
+    /// `audience` is cleared first. The owners of foreign bodies whose auras are within `reach_m` of it hear of it wherever
+    /// they are.
     pub fn audience_near(
         &self,
         me: RegionId,
@@ -103,11 +119,12 @@ impl Introductions {
         body: &BodyView,
         geometry: &AuraGeometry,
         foreign: &AuraIndex,
+        reach_m: f64,
         audience: &mut Vec<RegionId>,
     ) {
         audience.clear();
         self.add_places_near(me, map, body, geometry, audience);
-        let near = body.radius + geometry.visit_m;
+        let near = body.radius + reach_m;
         foreign.for_each_within(body.centre, near, &mut |id, aura, _| {
             if id != body.id && audience.last() != Some(&aura.owner) {
                 audience.push(aura.owner);
@@ -174,9 +191,9 @@ type Cell = (i64, i64);
 /// Each visitor, ascending, and a rectangle that holds its auras.
 type Stays = SmallVec<[(RegionId, Rect); 4]>;
 
-fn stays(home: &Rect, remote: &RemoteAuras, geometry: &AuraGeometry, me: RegionId) -> Stays {
+fn stays<'a>(visiting: impl Iterator<Item = &'a RemoteAura>) -> Stays {
     let mut stays = Stays::new();
-    for aura in visiting(home, remote, geometry, me) {
+    for aura in visiting {
         let point = [aura.centre.x, aura.centre.z];
         let place = Rect {
             min: point,
@@ -191,15 +208,22 @@ fn stays(home: &Rect, remote: &RemoteAuras, geometry: &AuraGeometry, me: RegionI
 }
 
 fn visiting<'a>(
-    home: &'a Rect,
+    me: RegionId,
+    map: &'a RegionMap,
     remote: &'a RemoteAuras,
     geometry: &'a AuraGeometry,
-    me: RegionId,
+    acquaintance: Acquaintance,
 ) -> impl Iterator<Item = &'a RemoteAura> {
+    let home = map.rect(me);
     let auras = remote.iter().map(|(_, aura)| aura);
     auras.filter(move |aura| {
         let near = aura.bounding_radius() + geometry.visit_m;
-        aura.owner != me && home.distance_squared(aura.centre.x, aura.centre.z) <= near * near
+        let (x, z) = (aura.centre.x, aura.centre.z);
+        let is_stray = || match acquaintance {
+            Acquaintance::Neighbours => true,
+            Acquaintance::Near => map.rect(aura.owner).distance(x, z) > 0.5 * geometry.visit_m,
+        };
+        aura.owner != me && home.distance_squared(x, z) <= near * near && is_stray()
     })
 }
 
@@ -213,15 +237,12 @@ fn cell_m(remote: &RemoteAuras, geometry: &AuraGeometry) -> f64 {
 
 /// The cells in which each visitor has auras. Two bodies that can meet while an introduction and a fetch take
 /// place are in the same cell or in adjacent ones.
-fn places(
-    home: &Rect,
-    remote: &RemoteAuras,
-    geometry: &AuraGeometry,
-    me: RegionId,
+fn places<'a>(
+    visiting: impl Iterator<Item = &'a RemoteAura>,
+    cell_m: f64,
 ) -> BTreeMap<RegionId, BTreeSet<Cell>> {
-    let cell_m = cell_m(remote, geometry);
     let mut places: BTreeMap<RegionId, BTreeSet<Cell>> = BTreeMap::new();
-    for aura in visiting(home, remote, geometry, me) {
+    for aura in visiting {
         let cell = [aura.centre.x, aura.centre.z].map(|v| (v / cell_m).floor() as i64);
         places.entry(aura.owner).or_default().insert(cell.into());
     }
@@ -283,18 +304,25 @@ mod tests {
         let (map, geometry, me) = (columns(), geometry(), RegionId(1));
         let mut hall = Introductions::default();
         let near = remote(&[(0, 1, -3.0, 0.0), (2, 2, 3.0, 0.0)]);
-        let news = hall.host(me, &map, &near, &geometry);
+        let news = hall.host(me, &map, &near, &geometry, Acquaintance::Neighbours);
         let expected = [
             (RegionId(0), vec![RegionId(2)]),
             (RegionId(2), vec![RegionId(0)]),
         ];
         assert_eq!(news, expected);
         assert!(
-            hall.host(me, &map, &near, &geometry).is_empty(),
+            hall.host(me, &map, &near, &geometry, Acquaintance::Neighbours)
+                .is_empty(),
             "said once"
         );
         // They part: both are told that nobody is there any more.
-        let news = hall.host(me, &map, &remote(&[(0, 1, -3.0, 0.0)]), &geometry);
+        let news = hall.host(
+            me,
+            &map,
+            &remote(&[(0, 1, -3.0, 0.0)]),
+            &geometry,
+            Acquaintance::Neighbours,
+        );
         assert_eq!(news, [(RegionId(0), vec![]), (RegionId(2), vec![])]);
     }
 
@@ -305,7 +333,7 @@ mod tests {
         let far = remote(&[(0, 1, -50.0, 0.0), (2, 2, 50.0, 0.0)]);
         assert!(
             Introductions::default()
-                .host(RegionId(1), &map, &far, &geometry)
+                .host(RegionId(1), &map, &far, &geometry, Acquaintance::Neighbours)
                 .is_empty()
         );
     }

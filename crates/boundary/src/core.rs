@@ -10,7 +10,7 @@ mod spawning;
 pub use recovery::BoundarySnapshot;
 use recovery::{Recovery, UnkeptSnapshot};
 
-use crate::audience::Introductions;
+use crate::audience::{Acquaintance, Introductions};
 use crate::buffers::Buffers;
 use crate::config::{AuraSize, BoundaryConfig, Policy};
 use crate::geometry::AuraGeometry;
@@ -385,11 +385,14 @@ impl Boundary {
         if self.all_neighbours && !is_adaptive {
             return;
         }
-        let map = &self.map;
-        let acquainted = |a, b| !is_adaptive && map.are_neighbours(a, b);
+        let acquaintance = match is_adaptive {
+            true => Acquaintance::Near,
+            false => Acquaintance::Neighbours,
+        };
+        let (map, remote) = (&self.map, &self.remote);
         let news = self
             .introductions
-            .host(self.me, map, &self.remote, &self.geometry, acquainted);
+            .host(self.me, map, remote, &self.geometry, acquaintance);
         for (visitor, visitors) in news {
             self.buffers.say(visitor, Message::Introduce { visitors });
         }

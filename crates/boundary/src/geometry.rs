@@ -25,6 +25,7 @@
 //! ([`tie_break`](crate::tie_break)) lets the earlier one stay, so that its long-known aura is the one that acts.
 
 use crate::config::{AuraSize, BoundaryConfig, HandoverMode, Tolerances};
+use crate::promise::RENEWED_TICKS;
 use domain::TickLength;
 
 /// The thesis's numbers (equations 3.1 to 3.4).
@@ -164,7 +165,7 @@ impl AuraGeometry {
             trigger_depth_m: per_tick * (3 * h + 2) as f64 + 1.0,
             reach_m: per_tick * (h + 1) as f64,
             growth_m: per_tick,
-            max_age_ticks: h,
+            max_age_ticks: h + RENEWED_TICKS - 1,
             late_growth_m: per_tick,
             narrowest_m: 2.0 * per_tick * (2 * h + 1) as f64,
             link_m: 2.0 * per_tick * (2 * h + 2) as f64,
@@ -179,6 +180,14 @@ impl AuraGeometry {
         match growth_m > 0.0 {
             true => on_time + self.late_growth_m * self.late_ticks(age) as f64,
             false => on_time,
+        }
+    }
+
+    /// News of a moving body that is as old as this is later than the tolerances allow.
+    pub fn first_overdue_ticks(&self) -> u64 {
+        match self.late_growth_m > 0.0 {
+            true => self.max_age_ticks + 2,
+            false => self.hop_ticks + 2,
         }
     }
 

@@ -15,7 +15,7 @@
 //! |---|---|---|---|
 //! | reach, at once | `i (h + 1) + m + ½ g ((2h + 2) T_P)²` | `m` | `m` |
 //! | growth per tick of age | `i` | 0 | 0 |
-//! | told again | every tick | when it has drifted | never |
+//! | told again | every second tick, or when it is faster | when it has drifted | never |
 //!
 //! A reader at tick `b` relies on `reach + growth · (b − tick)` up to its tick `b + h + 1`: by then whatever it sends
 //! away is with its new owner. So at tick
@@ -34,6 +34,10 @@ use wire::Bond;
 /// `m`: the room of a body that sleeps, metres. Less: neighbours are in each other's way later, and a sleeper that is
 /// hit is held more often.
 pub const MARGIN_M: f64 = 0.05;
+/// How often a moving body is told of, at least, ticks.
+pub const RENEWED_TICKS: u64 = 2;
+/// A body that has become faster by more than this is told of at once.
+const SAME_GROWTH: f32 = 1.1;
 /// What the engine's single precision may add to a place, metres.
 pub const ROUNDING_M: f64 = 5e-4;
 
@@ -120,8 +124,11 @@ impl PromiseLaw {
         }
     }
 
-    /// It was given for a body at rest, and from where the body is now it cannot fall out of it.
+    /// From where the body is now, and as it moves, it cannot fall out of what it has promised.
     fn will_do(&self, standing: &Bond, next: &Bond, view: &BodyView) -> bool {
+        if standing.growth > 0.0 && next.growth > 0.0 {
+            return self.will_do_for_a_tick(standing, next);
+        }
         if standing.growth > 0.0 || next.growth > 0.0 || standing.reach > next.reach {
             return false;
         }
@@ -133,6 +140,17 @@ impl PromiseLaw {
             MARGIN_M
         };
         drift + way <= room
+    }
+
+    /// Of a body that goes on as before there is no need to speak in every tick: the ball grows with it. It is told of every
+    /// [`RENEWED_TICKS`], so that the ball does not become much larger than needed, and silence is noticed.
+    fn will_do_for_a_tick(&self, standing: &Bond, next: &Bond) -> bool {
+        let now = next.tick;
+        let stride = f64::from(next.growth);
+        let way = way_m(standing, next.centre, next.spine) + stride + ROUNDING_M;
+        now.since(standing.tick) < RENEWED_TICKS
+            && next.growth <= standing.growth * SAME_GROWTH
+            && way <= self.kept_m(standing, now.next())
     }
 
     /// What a reader relies on at this tick.

@@ -274,7 +274,7 @@ impl AuraIndex {
         let mut auras = Vec::with_capacity(remote.len());
         let mut widest_m = 1.0_f64;
         let mut fallen_silent = 0;
-        let first_overdue = geometry.hop_ticks + 2;
+        let first_overdue = geometry.first_overdue_ticks();
         let late = Lateness::of(remote, geometry, now);
         for (body, aura) in remote.iter() {
             let is_awake = aura.growth > 0.0 && aura.provisional_until.is_none();

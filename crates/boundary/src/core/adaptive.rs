@@ -31,6 +31,9 @@ const STAY_TOLD_M: f64 = 0.1;
 /// An island goes home only if nothing is this near beyond what links: it would be called back when something wakes.
 const ISLAND_SLACK_M: f64 = 0.25;
 
+/// Owners of foreign bodies hear of a body this much before the two are in question.
+const KNOWN_AHEAD_M: f64 = 1.0;
+
 /// The class of a cluster of one that is at home; each doubling of the size lowers it by two, being away raises it by
 /// one.
 const SINGLE: u8 = 128;
@@ -95,8 +98,8 @@ impl Boundary {
         for watched in &watched {
             self.give_word(tick, law, watched);
         }
-        self.tell_all(tick, &watched);
-        self.tell_of_ghosts(&ghosts);
+        self.tell_all(tick, law, &watched);
+        self.tell_of_ghosts(law, &ghosts);
         self.forgetful.clear();
         self.introduce();
         self.repeat_offers(tick);
@@ -536,7 +539,7 @@ impl Boundary {
     }
 
     /// OBU: whose promise, rank or audience has changed is told of.
-    fn tell_all(&mut self, tick: Tick, watched: &[Watched]) {
+    fn tell_all(&mut self, tick: Tick, law: &PromiseLaw, watched: &[Watched]) {
         let mut audience = Vec::new();
         for Watched { view, .. } in watched {
             if !self.projecting.contains(&view.id) {
@@ -557,6 +560,7 @@ impl Boundary {
                 view,
                 &self.geometry,
                 &self.index,
+                law.half_m(view) + KNOWN_AHEAD_M,
                 &mut audience,
             );
             let own = ClusterKey {
@@ -587,7 +591,7 @@ impl Boundary {
         }
     }
 
-    fn tell_of_ghosts(&mut self, watched: &[Watched]) {
+    fn tell_of_ghosts(&mut self, law: &PromiseLaw, watched: &[Watched]) {
         let mut audience = Vec::new();
         for Watched { view, next, .. } in watched {
             let Some(ghost) = self.nursery.get_mut(&view.id) else {
@@ -599,6 +603,7 @@ impl Boundary {
                 view,
                 &self.geometry,
                 &self.index,
+                law.half_m(view) + KNOWN_AHEAD_M,
                 &mut audience,
             );
             let key = ClusterKey {
