@@ -31,6 +31,10 @@ const STAY_TOLD_M: f64 = 0.1;
 /// An island goes home only if nothing is this near beyond what links: it would be called back when something wakes.
 const ISLAND_SLACK_M: f64 = 0.25;
 
+/// A body that was called over goes home only when nothing has been in its way for this long: what has just passed it by is often
+/// on its way back, and it would be called over again.
+const GUEST_TICKS: u64 = 60;
+
 /// Owners of foreign bodies hear of a body this much before the two are in question.
 const KNOWN_AHEAD_M: f64 = 1.0;
 
@@ -368,13 +372,19 @@ impl Boundary {
         departures
     }
 
-    /// Bodies wholly outside that nothing foreign is in the way of.
+    /// Bodies wholly outside that nothing foreign has been in the way of for a while.
     fn strays(&self, tick: Tick, watched: &[Watched]) -> Vec<BodyId> {
         if !tick.0.is_multiple_of(ISLAND_TEST_TICKS) {
             return Vec::new();
         }
         let home = self.home();
-        let outside = |w: &&Watched| w.touched.is_empty() && !home.touches(&w.view.ground);
+        let has_stayed = |id: BodyId| {
+            let bound = self.tracks.get(&id).and_then(|track| track.bound.as_ref());
+            bound.is_none_or(|bound| bound.lingers_until + GUEST_TICKS < tick)
+        };
+        let outside = |w: &&Watched| {
+            w.touched.is_empty() && !home.touches(&w.view.ground) && has_stayed(w.view.id)
+        };
         watched.iter().filter(outside).map(|w| w.view.id).collect()
     }
 
