@@ -265,6 +265,9 @@ impl Boundary {
             self.fresh.push(body.id);
         }
         for unborn in &offer.unborn {
+            let told = Epoch(unborn.epoch.0.saturating_sub(1));
+            self.remote
+                .forget_body(unborn.body.id, told, tick.max(offer.tick));
             let ghost = Ghost {
                 body: unborn.body.clone(),
                 since: tick,

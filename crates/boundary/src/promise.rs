@@ -34,6 +34,8 @@ use wire::Bond;
 /// `m`: the room of a body that sleeps, metres. Less: neighbours are in each other's way later, and a sleeper that is
 /// hit is held more often.
 pub const MARGIN_M: f64 = 0.05;
+/// How much faster a body that was hit expects to become.
+const HIT_AGAIN: f64 = 2.0;
 /// How often a moving body is told of, at least, ticks.
 pub const RENEWED_TICKS: u64 = 2;
 /// A body that has become faster by more than this is told of at once.
@@ -112,6 +114,16 @@ impl PromiseLaw {
             reach: at_least(reach),
             growth: at_least(growth),
             until: None,
+        }
+    }
+
+    /// A body that is held was hit harder than it had expected. What is hit is often hit again: were its next promise as
+    /// narrow, it would be held for longer than one promise lasts.
+    #[must_use]
+    pub fn expecting_more(&self, view: &BodyView) -> BodyView {
+        BodyView {
+            surge: (view.surge * HIT_AGAIN).min(self.top_speed),
+            ..*view
         }
     }
 

@@ -125,7 +125,10 @@ impl Boundary {
             if self.place_adaptive(tick, law, &home, view, index) {
                 let track = self.tracks.get(&view.id).expect("it was placed");
                 let standing = track.bound.as_ref().and_then(|bound| bound.standing());
-                let next = law.renewed(tick, standing, view);
+                let next = match self.holding.contains_key(&view.id) {
+                    true => law.renewed(tick, standing, &law.expecting_more(view)),
+                    false => law.renewed(tick, standing, view),
+                };
                 watched.push(Watched::of(index, *view, next, tick));
             } else {
                 self.retire(tick, law, view.id);
