@@ -274,6 +274,7 @@ impl Boundary {
                 first: unborn.since,
                 epoch: unborn.epoch,
                 audience: Regions::new(),
+                rank: None,
             };
             self.nursery.insert(unborn.body.id, ghost);
         }

@@ -28,7 +28,8 @@ pub struct Hold {
 pub struct Kept {
     /// Body ticks in which a promise was outstanding.
     pub watched: u64,
-    /// Body ticks in which a body was held.
+    /// Body ticks in which a body was held, and a millimetre or more of its way taken back: less is the engine's own
+    /// inaccuracy.
     pub held: u64,
     /// The longest time one body was held without a pause, ticks.
     pub longest_ticks: u64,

@@ -29,6 +29,8 @@ pub struct Ghost {
     pub epoch: Epoch,
     /// Who has been told.
     pub audience: Regions,
+    /// The rank of its cluster, as they were told (size `adaptive`).
+    pub rank: Option<ClusterKey>,
 }
 
 impl Ghost {

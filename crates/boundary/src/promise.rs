@@ -34,8 +34,6 @@ use wire::Bond;
 /// `m`: the room of a body that sleeps, metres. Less: neighbours are in each other's way later, and a sleeper that is
 /// hit is held more often.
 pub const MARGIN_M: f64 = 0.05;
-/// How much faster a body that was hit expects to become.
-const HIT_AGAIN: f64 = 2.0;
 /// How often a moving body is told of, at least, ticks.
 pub const RENEWED_TICKS: u64 = 2;
 /// A body that has become faster by more than this is told of at once.
@@ -117,12 +115,14 @@ impl PromiseLaw {
         }
     }
 
-    /// A body that is held was hit harder than it had expected. What is hit is often hit again: were its next promise as
-    /// narrow, it would be held for longer than one promise lasts.
+    /// A body that is held was hit harder than it had expected. What is hit is often hit again, or tied to what is: were its
+    /// next promise as narrow, it would be held for longer than one promise lasts. It promises no more than not to be
+    /// faster than anything may be.
     #[must_use]
-    pub fn expecting_more(&self, view: &BodyView) -> BodyView {
+    pub fn expecting_anything(&self, view: &BodyView) -> BodyView {
         BodyView {
-            surge: (view.surge * HIT_AGAIN).min(self.top_speed),
+            surge: self.top_speed,
+            asleep: false,
             ..*view
         }
     }

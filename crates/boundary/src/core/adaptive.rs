@@ -126,7 +126,7 @@ impl Boundary {
                 let track = self.tracks.get(&view.id).expect("it was placed");
                 let standing = track.bound.as_ref().and_then(|bound| bound.standing());
                 let next = match self.holding.contains_key(&view.id) {
-                    true => law.renewed(tick, standing, &law.expecting_more(view)),
+                    true => law.renewed(tick, standing, &law.expecting_anything(view)),
                     false => law.renewed(tick, standing, view),
                 };
                 watched.push(Watched::of(index, *view, next, tick));
@@ -458,8 +458,9 @@ impl Boundary {
                     .as_ref()
                     .is_some_and(|b| b.lingers_until >= tick)
             });
-            told.and_then(|track| track.key)
-                .map_or(own, |told| told.min(own))
+            let told = told.and_then(|track| track.key);
+            let told = told.or(ghost.and_then(|ghost| ghost.rank));
+            told.map_or(own, |told| told.min(own))
         });
         ranks.min().expect("a cluster has members")
     }
@@ -478,6 +479,9 @@ impl Boundary {
         watched: &[Watched],
     ) {
         for view in cluster {
+            if let Some(ghost) = self.nursery.get_mut(&view.id) {
+                ghost.rank = Some(rank);
+            }
             let place = watched.binary_search_by_key(&view.id, |w| w.view.id);
             let Some(in_question) = place.ok().map(|place| &watched[place]) else {
                 continue;
@@ -619,10 +623,11 @@ impl Boundary {
                 law.half_m(view) + KNOWN_AHEAD_M,
                 &mut audience,
             );
-            let key = ClusterKey {
+            let own = ClusterKey {
                 class: SINGLE,
                 ..ghost.key()
             };
+            let key = ghost.rank.unwrap_or(own);
             let upsert = upsert_of(view, ghost.epoch, next, key);
             tell(
                 &mut self.buffers,

@@ -12,6 +12,9 @@ use domain::{Body, BodyId, Bounds, Rect, Tick};
 use rustc_hash::FxHashMap;
 use wire::{Bond, Member, Offer};
 
+/// Less of a way than this is not missed.
+const NOTICEABLE_M: f64 = 1e-3;
+
 impl Boundary {
     /// Which bodies the step to `tick` has thrown out of what they have promised, and where they must be put. To be
     /// called after the step and before
@@ -215,11 +218,14 @@ impl Boundary {
                 rotation,
                 ..
             } = before.towards(&Place::of(&view), all[&body]);
-            self.kept.held += 1;
-            self.kept.longest_m = self.kept.longest_m.max(view.centre.distance(position));
-            let held = self.holding.get(&body).map_or(1, |held| held + 1);
-            self.kept.longest_ticks = self.kept.longest_ticks.max(held);
-            holding.insert(body, held);
+            let way = view.centre.distance(position);
+            if way >= NOTICEABLE_M {
+                self.kept.held += 1;
+                self.kept.longest_m = self.kept.longest_m.max(way);
+                let held = self.holding.get(&body).map_or(1, |held| held + 1);
+                self.kept.longest_ticks = self.kept.longest_ticks.max(held);
+                holding.insert(body, held);
+            }
             holds.push(Hold {
                 body,
                 position,

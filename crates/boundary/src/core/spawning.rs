@@ -26,6 +26,7 @@ impl Boundary {
             first: tick,
             epoch: Epoch(0),
             audience: Regions::new(),
+            rank: None,
         };
         self.ledger.learn(body.id, ghost.epoch, self.me);
         self.nursery.insert(body.id, ghost);
