@@ -3,6 +3,7 @@
 mod common;
 
 mod all_scenes;
+mod bound;
 mod conservation;
 mod crashes;
 mod determinism;

@@ -568,7 +568,7 @@ impl Boundary {
             let Some(bound) = &mut track.bound else {
                 continue;
             };
-            let Some(bond) = bound.standing().copied() else {
+            let Some(mut bond) = bound.standing().copied() else {
                 continue;
             };
             self.introductions.audience_near(
@@ -580,6 +580,12 @@ impl Boundary {
                 law.half_m(view) + KNOWN_AHEAD_M,
                 &mut audience,
             );
+            // Those who have heard that it is gone take only what is newer.
+            let is_new = |region: &RegionId| track.audience.binary_search(region).is_err();
+            if bond.growth > 0.0 && bond.tick < tick && audience.iter().any(is_new) {
+                bond = law.promise(tick, view);
+                bound.promise(tick, law.notice_ticks(), bond);
+            }
             let own = ClusterKey {
                 class: SINGLE + u8::from(region_of(view, &self.map) != self.me),
                 since: track.since.unwrap_or(tick),

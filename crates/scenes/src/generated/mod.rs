@@ -11,7 +11,7 @@ mod rest;
 mod shots;
 mod writer;
 
-pub use shots::Target;
+pub use shots::ShotAt;
 
 use crate::{MAX_SERVERS, Scene};
 use std::borrow::Cow;
@@ -39,7 +39,7 @@ pub enum Generated {
     /// A million bodies for 256 regions.
     Megaworld,
     /// Fast bodies, light and heavy, are shot into what lies on a border.
-    Shots(Target),
+    Shots(ShotAt),
 }
 
 /// A name that begins like a generated scene's but asks for something that there is not.
@@ -141,22 +141,22 @@ const KINDS: &[Kind] = &[
     Kind {
         pattern: "shots-layer",
         about: "light and heavy balls of 15 to 30 m/s are shot into a loose layer of balls on a border",
-        make: Make::One(Generated::Shots(Target::Layer)),
+        make: Make::One(Generated::Shots(ShotAt::Layer)),
     },
     Kind {
         pattern: "shots-heap",
         about: "the same into loose heaps of boxes on a border",
-        make: Make::One(Generated::Shots(Target::Heap)),
+        make: Make::One(Generated::Shots(ShotAt::Heap)),
     },
     Kind {
         pattern: "shots-figures",
         about: "the same into jointed figures that lie across a border",
-        make: Make::One(Generated::Shots(Target::Figures)),
+        make: Make::One(Generated::Shots(ShotAt::Figures)),
     },
     Kind {
         pattern: "shots-corner",
         about: "the same into a loose layer of balls on a corner of four regions, from all sides",
-        make: Make::One(Generated::Shots(Target::Corner)),
+        make: Make::One(Generated::Shots(ShotAt::Corner)),
     },
 ];
 

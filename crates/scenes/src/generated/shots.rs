@@ -19,7 +19,7 @@ const BALL: &str = "{ type = \"sphere\", radius = 0.3 }";
 
 /// What is shot at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum ShotAt {
     /// One layer of balls, 0.3 m apart, on one border.
     Layer,
     /// Boxes in loose heaps on one border.
@@ -30,12 +30,12 @@ pub enum Target {
     Corner,
 }
 
-pub(super) fn shots(target: Target) -> String {
+pub(super) fn shots(target: ShotAt) -> String {
     let (name, what, servers, layout) = match target {
-        Target::Layer => ("shots-layer", "a loose layer of balls", 2, Layout::Columns),
-        Target::Heap => ("shots-heap", "loose heaps of boxes", 2, Layout::Columns),
-        Target::Figures => ("shots-figures", "jointed figures", 2, Layout::Columns),
-        Target::Corner => ("shots-corner", "a loose layer of balls", 4, Layout::Grid),
+        ShotAt::Layer => ("shots-layer", "a loose layer of balls", 2, Layout::Columns),
+        ShotAt::Heap => ("shots-heap", "loose heaps of boxes", 2, Layout::Columns),
+        ShotAt::Figures => ("shots-figures", "jointed figures", 2, Layout::Columns),
+        ShotAt::Corner => ("shots-corner", "a loose layer of balls", 4, Layout::Grid),
     };
     let place = match servers {
         2 => "a border",
@@ -57,14 +57,14 @@ pub(super) fn shots(target: Target) -> String {
     });
     writer.plane("");
     match target {
-        Target::Layer => layer(&mut writer, [-2.7, -8.0], [7, 18]),
-        Target::Heap => heaps(&mut writer),
-        Target::Figures => figures(&mut writer),
-        Target::Corner => layer(&mut writer, [-5.4, -5.4], [13, 13]),
+        ShotAt::Layer => layer(&mut writer, [-2.7, -8.0], [7, 18]),
+        ShotAt::Heap => heaps(&mut writer),
+        ShotAt::Figures => figures(&mut writer),
+        ShotAt::Corner => layer(&mut writer, [-5.4, -5.4], [13, 13]),
     }
     for (side, density) in [(-1.0, LIGHT), (1.0, HEAVY)] {
         shoot(&mut writer, 0, side, density);
-        if target == Target::Corner {
+        if target == ShotAt::Corner {
             shoot(&mut writer, 2, side, LIGHT + HEAVY - density);
         }
     }
