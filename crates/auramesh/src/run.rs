@@ -234,6 +234,8 @@ impl Watch {
             outcome.tolerance_exceeded.latency += account.exceeded[1];
             outcome.tolerance_exceeded.frame += account.exceeded[2];
             outcome.unborn += account.unborn;
+            outcome.kept.add(&account.kept);
+            outcome.largest_cluster = outcome.largest_cluster.max(account.largest_cluster);
         }
         if accounts.len() < world.map.len() {
             let silent = world.map.len() - accounts.len();

@@ -74,6 +74,13 @@ fn table(status: &ClusterStatus) -> String {
             "region {:<4} {owner:<16} term {}, standby {standby}{moving}",
             region.region, region.term
         );
+        if let Some(promises) = &region.promises {
+            let _ = writeln!(
+                text,
+                "            held {} body ticks, at most {} in a row; largest cluster {}",
+                promises.held, promises.longest_ticks, promises.largest_cluster
+            );
+        }
     }
     text
 }

@@ -1,6 +1,6 @@
 //! A run in a few lines for people.
 
-use boundary::{AuraSize, ExceededTolerances, HandoverMode, Policy};
+use boundary::{AuraSize, ExceededTolerances, HandoverMode, Kept, Policy};
 use simulator::Outcome;
 use simulator::checkers::ErrorCounts;
 use simulator::replicate::ReplicateReport;
@@ -20,6 +20,9 @@ pub fn of(outcome: &Outcome) -> String {
     line("cpu", cpu(outcome));
     line("traffic", traffic(outcome));
     line("tolerances", tolerances(&outcome.tolerance_exceeded));
+    if outcome.policy == Policy::Aura && outcome.aura == AuraSize::Adaptive {
+        line("promises", promises(&outcome.kept, outcome.largest_cluster));
+    }
     line("state hash", state_hash(outcome));
     line("checkers", verdict(&outcome.errors));
     if outcome.excused.total() > 0 {
@@ -166,6 +169,27 @@ fn tolerances(exceeded: &ExceededTolerances) -> String {
     }
 }
 
+fn promises(kept: &Kept, largest_cluster: u64) -> String {
+    let mut text = match kept.held {
+        0 => "nobody had to be held".to_owned(),
+        held => format!(
+            "{} held of {} watched, {} of them kept out; longest {}, {:.3} m back",
+            plural(held, "body tick", "body ticks"),
+            counted(kept.watched),
+            counted(kept.kept_out),
+            plural(kept.longest_ticks, "tick", "ticks"),
+            kept.longest_m
+        ),
+    };
+    let _ = write!(
+        text,
+        "; {} spared; largest cluster {}",
+        counted(kept.spared),
+        counted(largest_cluster)
+    );
+    text
+}
+
 fn verdict(errors: &ErrorCounts) -> String {
     match errors.total() {
         0 => "all at zero".into(),
@@ -248,6 +272,25 @@ mod tests {
         assert_eq!(plural(1, "pair", "pairs"), "1 pair");
         assert_eq!(bytes(1_234_567.0), "1.2 MB");
         assert_eq!(bytes(12.0), "12 B");
+    }
+
+    #[test]
+    fn who_was_held_is_told() {
+        let kept = Kept {
+            watched: 12_345,
+            held: 20,
+            longest_ticks: 1,
+            longest_m: 0.0625,
+            spared: 3,
+            kept_out: 4,
+        };
+        assert_eq!(
+            promises(&kept, 17),
+            "20 body ticks held of 12,345 watched, 4 of them kept out; longest 1 tick, 0.062 m back; \
+             3 spared; largest cluster 17"
+        );
+        let none = promises(&Kept::default(), 0);
+        assert_eq!(none, "nobody had to be held; 0 spared; largest cluster 0");
     }
 
     #[test]

@@ -13,6 +13,20 @@ fn a_live_world_keeps_all_promises() {
     assert_eq!(report["ticks"], 360);
     // Auras of size `adaptive` move few.
     assert!(report["migrations"].as_u64() > Some(5));
+    // What regions tell at the end of a run, under the keys of `sim`.
+    let kept = &report["kept"];
+    for key in [
+        "watched",
+        "held",
+        "longest_ticks",
+        "longest_m",
+        "spared",
+        "kept_out",
+    ] {
+        assert!(kept[key].is_number(), "{key} in {kept}");
+    }
+    assert!(kept["watched"].as_u64() > Some(0), "{kept}");
+    assert!(report["largest_cluster"].as_u64() > Some(0));
     let bound = report["clock_bound_ms"].as_f64().expect("a number");
     assert!(bound < 1.0, "servers' clocks are within {bound} ms");
 }

@@ -5,6 +5,8 @@
 
 use crate::geometry::cut;
 use crate::names::{Generation, NodeId, Term};
+use crate::schema::Promises;
+use boundary::Kept;
 use domain::{Body, BodyId, ContactEnd, Epoch, Motion, RegionId, Shape, SimTime, Static, Tick};
 use glam::{DVec3, Quat, Vec3};
 use region::{DueAura, TickRecord};
@@ -67,6 +69,8 @@ pub struct RegionPulse {
     pub bodies: u32,
     /// The newest snapshot that its standby has; of which standby.
     pub kept: Option<(NodeId, Tick)>,
+    /// How its bodies were held to their promises.
+    pub promises: Promises,
 }
 
 /// How a region is.
@@ -342,6 +346,10 @@ pub struct Account {
     pub due_to_project: Vec<DueAura>,
     /// How often the tolerances were exceeded: speed, latency, frame.
     pub exceeded: [u64; 3],
+    /// How often bodies were held to what they had promised.
+    pub kept: Kept,
+    /// The largest cluster of which it had to be decided whether it migrates.
+    pub largest_cluster: u64,
     /// Datagram bytes sent to other regions.
     pub bytes_to_regions: u64,
     /// Ticks stepped.

@@ -4,8 +4,9 @@ use crate::carrier::Traffic;
 use crate::clock::ClusterClock;
 use crate::gateway::{Counters, Kind};
 use crate::groups::Gauges;
+use crate::names::{Place, Term};
 use crate::schema::ClusterView;
-use crate::server::ServerGauges;
+use crate::server::{self, ServerGauges};
 use std::fmt::Write;
 
 /// A metric: its name, its type, and what it means.
@@ -65,6 +66,41 @@ pub const REGION_METRICS: &[Metric] = &[
         "auramesh_region_frame_exceeded_total",
         "counter",
         "Times the frame tolerance was exceeded",
+    ),
+    (
+        "auramesh_region_watched_body_ticks_total",
+        "counter",
+        "Body ticks in which a promise was outstanding",
+    ),
+    (
+        "auramesh_region_held_body_ticks_total",
+        "counter",
+        "Body ticks in which a body was held to a promise",
+    ),
+    (
+        "auramesh_region_kept_out_body_ticks_total",
+        "counter",
+        "Of the held ones, those that would have come where a foreign body may be",
+    ),
+    (
+        "auramesh_region_spared_promises_total",
+        "counter",
+        "Promises that were broken because nobody could rely on them",
+    ),
+    (
+        "auramesh_region_hold_ticks_max",
+        "gauge",
+        "The longest time one body was held without a pause, ticks",
+    ),
+    (
+        "auramesh_region_hold_metres_max",
+        "gauge",
+        "The longest way that was taken back in one tick",
+    ),
+    (
+        "auramesh_region_cluster_bodies_max",
+        "gauge",
+        "The largest cluster of which it had to be decided whether it migrates",
     ),
     (
         "auramesh_region_refused_offers_total",
@@ -225,12 +261,16 @@ fn escaped(text: &str) -> String {
 
 /// What a region server can say of its regions.
 pub fn of_regions(gauges: &ServerGauges) -> String {
-    let regions = gauges.regions();
+    of_each(&gauges.regions())
+}
+
+fn of_each(regions: &[(Place, Term, server::Gauges)]) -> String {
     let mut out = String::new();
     for (index, metric) in REGION_METRICS.iter().enumerate() {
         head(&mut out, metric);
-        for (place, _, gauges) in &regions {
-            let values = [
+        for (place, _, gauges) in regions {
+            let promises = &gauges.promises;
+            let values: [f64; REGION_METRICS.len()] = [
                 gauges.tick.0 as f64,
                 gauges.ticks as f64,
                 gauges.late_ticks as f64,
@@ -244,6 +284,13 @@ pub fn of_regions(gauges: &ServerGauges) -> String {
                 gauges.exceeded[0] as f64,
                 gauges.exceeded[1] as f64,
                 gauges.exceeded[2] as f64,
+                promises.watched as f64,
+                promises.held as f64,
+                promises.kept_out as f64,
+                promises.spared as f64,
+                promises.longest_ticks as f64,
+                promises.longest_m,
+                gauges.largest_cluster as f64,
                 gauges.refused as f64,
                 gauges.broken as f64,
                 gauges.failures as f64,
@@ -278,6 +325,48 @@ pub fn of_gateway(counters: &Counters) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::names::Generation;
+    use boundary::Kept;
+    use domain::RegionId;
+
+    /// Names and values stand in two lists: each value beside its name.
+    #[test]
+    fn a_region_tells_how_its_promises_are_kept() {
+        let place = Place {
+            generation: Generation(1),
+            region: RegionId(2),
+        };
+        let gauges = server::Gauges {
+            promises: Kept {
+                watched: 11,
+                held: 12,
+                longest_ticks: 15,
+                longest_m: 0.25,
+                spared: 14,
+                kept_out: 13,
+            },
+            largest_cluster: 17,
+            refused: 18,
+            ..server::Gauges::default()
+        };
+        let page = of_each(&[(place, Term(1), gauges)]);
+        for (name, kind, value) in [
+            ("watched_body_ticks_total", "counter", "11"),
+            ("held_body_ticks_total", "counter", "12"),
+            ("kept_out_body_ticks_total", "counter", "13"),
+            ("spared_promises_total", "counter", "14"),
+            ("hold_ticks_max", "gauge", "15"),
+            ("hold_metres_max", "gauge", "0.25"),
+            ("cluster_bodies_max", "gauge", "17"),
+            ("refused_offers_total", "counter", "18"),
+        ] {
+            let head = format!("# TYPE auramesh_region_{name} {kind}\n");
+            assert!(page.contains(&head), "{head} in {page}");
+            let line =
+                format!("\nauramesh_region_{name}{{generation=\"1\",region=\"2\"}} {value}\n");
+            assert!(page.contains(&line), "{line} in {page}");
+        }
+    }
 
     #[test]
     fn a_gateway_tells_every_count_once_with_its_type() {

@@ -6,7 +6,8 @@ use crate::clock::ClusterClock;
 use crate::gateway::Counters;
 use crate::groups::Gauges;
 use crate::metrics;
-use crate::schema::{ClusterView, Role};
+use crate::names::Place;
+use crate::schema::{ClusterView, Promises, Role};
 use crate::server::ServerGauges;
 use axum::Router;
 use axum::extract::State;
@@ -96,6 +97,9 @@ pub struct RegionStatus {
     pub standby: Option<String>,
     /// It is about to move there.
     pub moving: bool,
+    /// How its bodies were held to their promises, as of some seconds ago; `None` until its owner has been heard.
+    #[serde(default)]
+    pub promises: Option<Promises>,
 }
 
 impl ClusterStatus {
@@ -105,6 +109,7 @@ impl ClusterStatus {
             let info = view.nodes.get(&node);
             info.map_or_else(|| format!("{node} (gone)"), |info| info.name.clone())
         };
+        let generation = view.assignment.generation;
         let scene = view
             .world
             .as_ref()
@@ -112,7 +117,7 @@ impl ClusterStatus {
         Self {
             leader: view.leader.as_ref().map(|leader| name(leader.node)),
             scene: scene.map(|scene| scene.name),
-            generation: view.assignment.generation.0,
+            generation: generation.0,
             started: view
                 .world
                 .as_ref()
@@ -138,6 +143,7 @@ impl ClusterStatus {
                     term: seat.term.0,
                     standby: seat.standby.map(name),
                     moving: seat.moving,
+                    promises: view.keeping.of(Place { generation, region }),
                 })
                 .collect(),
             groups: view

@@ -7,6 +7,7 @@
 //! | `auramesh/CLUSTER/world` | [`WorldSpec`] | the leading coordinator |
 //! | `auramesh/CLUSTER/assignment` | [`Assignment`] | the leading coordinator, only while it leads |
 //! | `auramesh/CLUSTER/groups` | [`Grouping`], where consistency groups are on | the leading coordinator, only while it leads |
+//! | `auramesh/CLUSTER/keeping` | [`Keeping`] | the leading coordinator, every few seconds if it has changed |
 
 use crate::groups::GroupSettings;
 use crate::names::{Generation, NodeId, Place, Term};
@@ -64,6 +65,11 @@ impl Keys {
     /// Who is near whom.
     pub fn groups(&self) -> String {
         format!("{}groups", self.prefix)
+    }
+
+    /// How promises are kept.
+    pub fn keeping(&self) -> String {
+        format!("{}keeping", self.prefix)
     }
 }
 
@@ -289,6 +295,37 @@ pub struct Grouping {
     pub groups: Vec<Vec<NodeId>>,
 }
 
+/// How bodies of a region were held to their promises (aura size `adaptive`) since it has its owner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Promises {
+    /// Body ticks in which a body was held.
+    pub held: u64,
+    /// The longest time one body was held without a pause, ticks.
+    pub longest_ticks: u64,
+    /// The largest cluster of which it had to be decided whether it migrates.
+    pub largest_cluster: u64,
+}
+
+/// The same of all regions. Nobody acts on it: it is here so that whoever asks any process hears of all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keeping {
+    /// Of which world.
+    pub generation: Generation,
+    /// One per region, in the order of their ids; `None`: its owner has not been heard yet.
+    pub regions: Vec<Option<Promises>>,
+}
+
+impl Keeping {
+    /// What is known of a region of this world.
+    pub fn of(&self, place: Place) -> Option<Promises> {
+        let known = self.regions.get(place.region.0 as usize);
+        known
+            .copied()
+            .flatten()
+            .filter(|_| place.generation == self.generation)
+    }
+}
+
 /// Everything the control plane says, read. What cannot be read is left out, with a warning.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterView {
@@ -302,6 +339,8 @@ pub struct ClusterView {
     pub assignment: Assignment,
     /// Who is near whom, where that is measured.
     pub groups: Option<Grouping>,
+    /// How promises are kept, as it was some seconds ago.
+    pub keeping: Keeping,
     pub(crate) revisions: BTreeMap<String, Revision>,
 }
 
@@ -319,6 +358,8 @@ impl ClusterView {
                 view.assignment = parse(key, entry).unwrap_or_default();
             } else if *key == keys.groups() {
                 view.groups = parse(key, entry);
+            } else if *key == keys.keeping() {
+                view.keeping = parse(key, entry).unwrap_or_default();
             } else if let Some(info) = parse::<NodeInfo>(key, entry) {
                 view.nodes.insert(info.node, info);
             }

@@ -7,7 +7,7 @@ use cluster::messages::{
     Subscription, ToRegion, decode, encode,
 };
 use cluster::names::{Generation, NodeId, Term};
-use cluster::schema::{ClusterView, Keys};
+use cluster::schema::{ClusterView, Keys, Promises};
 use cluster::store::{Entry, Revision};
 use domain::{BodyId, CompoundPart, Epoch, RegionId, Shape, SimTime, Tick};
 use glam::{DVec3, Quat, Vec3};
@@ -83,6 +83,7 @@ fn samples() -> Vec<Vec<u8>> {
                 state: RegionState::Running,
                 bodies: 4,
                 kept: Some((NodeId(6), Tick(2))),
+                promises: Promises::default(),
             };
             4
         ],
@@ -117,6 +118,7 @@ fn read_as_anything(bytes: &[u8]) -> bool {
         keys.leader(),
         keys.world(),
         keys.assignment(),
+        keys.keeping(),
         keys.node(NodeId(1)),
     ];
     let entries = names.into_iter().map(|key| {

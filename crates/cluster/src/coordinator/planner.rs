@@ -23,7 +23,7 @@ use super::sharing::Sharing;
 use crate::groups::GroupSettings;
 use crate::messages::{Heartbeat, RegionPulse, RegionState};
 use crate::names::{Generation, NodeId, Term};
-use crate::schema::{Assignment, ClusterView, Role, Seat, WorldSpec};
+use crate::schema::{Assignment, ClusterView, Keeping, Role, Seat, WorldSpec};
 use domain::{RegionId, SimTime, Tick};
 use std::collections::BTreeMap;
 
@@ -288,6 +288,16 @@ impl Planner {
         let seat = self.assignment.seat(region)?;
         let pulse = self.servers.get(&seat.owner?)?.pulses.get(&region)?;
         (pulse.term == seat.term).then_some(pulse)
+    }
+
+    /// How its owner says that each region keeps its promises.
+    pub fn keeping(&self) -> Keeping {
+        let regions = self.assignment.regions();
+        let promises = |region| self.pulse(region).map(|pulse| pulse.promises);
+        Keeping {
+            generation: self.assignment.generation,
+            regions: regions.map(|(region, _)| promises(region)).collect(),
+        }
     }
 
     fn is_alive(&self, now: SimTime, node: NodeId) -> bool {

@@ -3,7 +3,7 @@
 use super::planner::{Plan, Planner, PlannerSettings, Why};
 use crate::messages::{Heartbeat, RegionPulse, RegionState};
 use crate::names::{Generation, NodeId, Term};
-use crate::schema::{Assignment, ClusterView, NodeInfo, Role, WorldOptions, WorldSpec};
+use crate::schema::{Assignment, ClusterView, NodeInfo, Promises, Role, WorldOptions, WorldSpec};
 use domain::{RegionId, SimTime, Tick};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -116,6 +116,10 @@ impl Stage {
                 },
                 bodies: 0,
                 kept: seat.standby.map(|standby| (standby, Tick(1))),
+                promises: Promises {
+                    held: u64::from(region.0),
+                    ..Promises::default()
+                },
             };
             heartbeats.push(Heartbeat {
                 node: *node,
@@ -168,6 +172,23 @@ impl Stage {
     fn assignment(&self) -> &Assignment {
         &self.view.assignment
     }
+}
+
+/// What owners say of promises is known of every region, and of nobody's before it was said.
+#[test]
+fn how_promises_are_kept_is_known() {
+    let mut stage = Stage::new(4, &[A, B]);
+    let held = |stage: &Stage| -> Vec<Option<u64>> {
+        let regions = stage.planner.keeping().regions;
+        let held = regions.iter().map(|it| it.map(|promises| promises.held));
+        held.collect()
+    };
+    assert_eq!(held(&stage), []);
+    stage.run(50);
+    assert_eq!(held(&stage), [None; 4]);
+    stage.run(50);
+    assert_eq!(held(&stage), [Some(0), Some(1), Some(2), Some(3)]);
+    assert_eq!(stage.planner.keeping().generation, stage.world.generation);
 }
 
 #[test]

@@ -23,6 +23,8 @@ const THINK: Duration = Duration::from_millis(25);
 /// A coordinator that has not thought for so long was away itself, and blames nobody for silence.
 const AWAY: SimTime = SimTime(100_000_000);
 const RENEWAL: Duration = Duration::from_secs(1);
+/// What only people want to know is written down so often at most.
+const TELLING: SimTime = SimTime(5_000_000_000);
 /// All regions are ready: the world starts so much later, so that everyone has heard of it.
 pub const COUNTDOWN: SimTime = SimTime(300_000_000);
 
@@ -48,6 +50,8 @@ struct Reign {
     circle: Option<Circle>,
     /// What the control plane says of that.
     grouping: Option<Grouping>,
+    /// When it may tell again how promises are kept.
+    tell_at: SimTime,
 }
 
 impl Coordinator {
@@ -187,6 +191,7 @@ impl Coordinator {
             if let Some(mut leading) = reign.take() {
                 let governed = self.govern(&membership, &current, &mut leading).await;
                 let governed = governed.and(self.gather(&membership, &current, &mut leading).await);
+                let governed = governed.and(self.tell(&membership, &current, &mut leading).await);
                 reign = match governed {
                     Ok(()) => Some(leading),
                     // What we knew is outdated; the news is on its way. Or we no longer lead: renewing tells.
@@ -270,6 +275,8 @@ impl Coordinator {
                     planner,
                     circle,
                     grouping,
+                    // Until then all servers have been heard.
+                    tell_at: self.clock.local() + TELLING,
                 }))
             }
             Err(StoreError::Conflict) => {
@@ -377,6 +384,26 @@ impl Coordinator {
         }
         reign.grouping = grouping;
         Ok(())
+    }
+
+    /// How promises are kept goes to everyone, in case someone asks.
+    async fn tell(
+        &self,
+        membership: &Membership,
+        view: &ClusterView,
+        reign: &mut Reign,
+    ) -> Result<(), StoreError> {
+        let now = self.clock.local();
+        if now < reign.tell_at {
+            return Ok(());
+        }
+        reign.tell_at = now + TELLING;
+        let keeping = reign.planner.keeping();
+        if keeping == view.keeping {
+            return Ok(());
+        }
+        let (key, value) = (membership.keys().keeping(), schema::to_bytes(&keeping));
+        self.write(membership, view, reign, key, value).await
     }
 
     /// Writes a key, if it is as we know it and we still lead.

@@ -2,6 +2,8 @@
 
 use crate::messages::RegionState;
 use crate::names::NodeId;
+use crate::schema::Promises;
+use boundary::Kept;
 use domain::Tick;
 use std::sync::{Mutex, MutexGuard};
 
@@ -38,6 +40,10 @@ pub struct Gauges {
     pub departed: u64,
     /// How often the tolerances were exceeded: speed, latency, frame.
     pub exceeded: [u64; 3],
+    /// How often bodies were held to what they had promised.
+    pub promises: Kept,
+    /// The largest cluster of which it had to be decided whether it migrates.
+    pub largest_cluster: u64,
     /// Offers that could not be carried out.
     pub refused: u64,
     /// Bodies that were taken out, or not born, because the engine could not compute them.
@@ -46,6 +52,17 @@ pub struct Gauges {
     pub failures: u64,
     /// The size of the last snapshot.
     pub snapshot_bytes: u64,
+}
+
+impl Gauges {
+    /// What a heartbeat tells of promises.
+    pub fn in_short(&self) -> Promises {
+        Promises {
+            held: self.promises.held,
+            longest_ticks: self.promises.longest_ticks,
+            largest_cluster: self.largest_cluster,
+        }
+    }
 }
 
 /// Shared between a region's thread and those who look at it.

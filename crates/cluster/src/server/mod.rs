@@ -448,6 +448,7 @@ fn pulses(hosts: &Hosts) -> (Generation, Vec<RegionPulse>) {
             state: gauges.state?,
             bodies: gauges.bodies,
             kept: gauges.kept,
+            promises: gauges.in_short(),
         })
     });
     (generation, pulses.collect())

@@ -114,6 +114,8 @@ fn account(region: &Region) -> Account {
             .collect(),
         due_to_project: region.due_to_project(),
         exceeded: [exceeded.speed, exceeded.latency, exceeded.frame],
+        kept: boundary.kept(),
+        largest_cluster: boundary.largest_cluster(),
         ..Account::default()
     }
 }

@@ -147,6 +147,8 @@ impl Host {
         gauges.bodies = self.region.world().len() as u32;
         gauges.auras = boundary.remote_aura_count() as u32;
         gauges.exceeded = [exceeded.speed, exceeded.latency, exceeded.frame];
+        gauges.promises = boundary.kept();
+        gauges.largest_cluster = boundary.largest_cluster();
     }
 }
 
