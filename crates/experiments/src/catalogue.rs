@@ -8,7 +8,7 @@ const ALL: &[ExperimentInfo] = &[
     ExperimentInfo {
         id: "ap-control",
         title: "Aura Projection: control run on one server (E7)",
-        what: "Two spheres head-on at 1 to 64 m/s on one server: how deep are they when the engine notices?",
+        what: "Two spheres head-on at 1 to 64 m/s on one server (and on two): how deep are they when they are noticed?",
     },
     ExperimentInfo {
         id: "ap-speed",

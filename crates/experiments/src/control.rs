@@ -1,7 +1,9 @@
-//! E7: one server. What a collision looks like when nothing is distributed (thesis 5.2.2, Fig. 5.18).
+//! E7: one server. What a collision looks like when nothing is distributed (thesis 5.2.2, Fig. 5.18). Beside it the
+//! same speeds on two servers with size `adaptive`: nobody should see a difference.
 
 use crate::campaign::{self, Cell, Outcome, Part};
 use crate::head_on::Geometry;
+use crate::never_wrong::never_wrong;
 use crate::plot::{Chart, Line, LineStyle, OURS};
 use crate::published::CONTROL_COLLISIONS;
 use crate::result::{Claim, ExperimentError, ExperimentInfo, ExperimentResult, RunOptions};
@@ -23,25 +25,60 @@ pub(crate) fn run(
     } else {
         CONTROL.grid()
     };
-    let cells = [Geometry::LARGE, Geometry::SMALL]
-        .into_iter()
-        .flat_map(|geometry| {
-            grid.iter().map(move |value| Cell {
+    let mut cells = Vec::new();
+    for variant in [Variant::Control, Variant::Adaptive] {
+        for geometry in [Geometry::LARGE, Geometry::SMALL] {
+            cells.extend(grid.iter().map(|value| Cell {
                 part: Part::Grid,
                 setting: CONTROL,
                 value: *value,
-                variant: Variant::Control,
+                variant,
                 geometry,
                 speed_spread: 1.0,
                 runs: options.runs_or(5),
-            })
-        });
-    let outcomes = campaign::run(cells.collect(), options.seed, progress)?;
+            }));
+        }
+    }
+    let all = campaign::run(cells, options.seed, progress)?;
+    let points = rows::csv(&all);
+    let (outcomes, adaptive): (Vec<Outcome>, Vec<Outcome>) = all
+        .into_iter()
+        .partition(|outcome| outcome.cell.variant == Variant::Control);
     let mut result = ExperimentResult::new(info, options.seed);
-    let mut table = Table::new(
+    let captions = [
         format!(
             "Control, one server, 1 to 64 m/s (published: {CONTROL_COLLISIONS} collisions, never above one step; no further numbers in the text)"
         ),
+        "The same speeds over a border, two servers, size `adaptive`, tolerance 64 m/s".into(),
+    ];
+    for (caption, outcomes) in captions.into_iter().zip([&outcomes, &adaptive]) {
+        add_table(&mut result, caption, outcomes);
+    }
+    result.claims.push(claim(&outcomes));
+    result.claims.push(never_wrong(
+        "AP-55",
+        format!(
+            "{}, two servers: no late, no missed and no thrashed run at any of these speeds",
+            Variant::Adaptive.rules()
+        ),
+        adaptive.iter(),
+    ));
+    result.add_figure(
+        "penetration.svg",
+        "Penetration time at first contact on one server: least, mean and most of each speed, as in Fig. 5.18.",
+        figure(&outcomes),
+    );
+    result.notes.push("Found before touching: the engine reports contacts up to a small distance ahead, as PhysX does (negative penetration).".into());
+    result.notes.push(
+        "A-10: the published count is that of 63 speeds; the stated grid of 64 is run.".into(),
+    );
+    result.add_data("points.csv", points);
+    Ok(result)
+}
+
+fn add_table(result: &mut ExperimentResult, caption: String, outcomes: &[Outcome]) {
+    let mut table = Table::new(
+        caption,
         &[
             "Radius",
             "Collisions",
@@ -53,21 +90,9 @@ pub(crate) fn run(
         ],
     );
     for geometry in [Geometry::LARGE, Geometry::SMALL] {
-        add_row(&mut result, &mut table, geometry, &outcomes);
+        add_row(result, &mut table, geometry, outcomes);
     }
     result.tables.push(table);
-    result.claims.push(claim(&outcomes));
-    result.add_figure(
-        "penetration.svg",
-        "Penetration time at first contact on one server: least, mean and most of each speed, as in Fig. 5.18.",
-        figure(&outcomes),
-    );
-    result.notes.push("Found before touching: the engine reports contacts up to a small distance ahead, as PhysX does (negative penetration).".into());
-    result.notes.push(
-        "A-10: the published count is that of 63 speeds; the stated grid of 64 is run.".into(),
-    );
-    result.add_data("points.csv", rows::csv(&outcomes));
-    Ok(result)
 }
 
 fn add_row(
@@ -95,8 +120,12 @@ fn add_row(
         format!("{:.3}", p.mean()),
         format!("{:.3}", p.most),
     ]);
+    let variant = outcomes[0].cell.variant;
+    let published = (variant == Variant::Control)
+        .then(|| json!({ "collisions": CONTROL_COLLISIONS, "late": 0 }));
     result.rows.push(json!({
         "table": "control",
+        "variant": variant,
         "radius_m": geometry.radius_m,
         "collisions": sum.n(),
         "late": sum.late,
@@ -104,7 +133,7 @@ fn add_row(
         "mean_penetration_steps": p.mean(),
         "least_penetration_steps": p.least,
         "worst_penetration_steps": p.most,
-        "published": { "collisions": CONTROL_COLLISIONS, "late": 0 },
+        "published": published,
     }));
 }
 

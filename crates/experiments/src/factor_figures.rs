@@ -3,14 +3,18 @@
 use crate::campaign::{Outcome, Part};
 use crate::factor_claims::predicted_threshold;
 use crate::head_on::Geometry;
-use crate::plot::{Chart, Line, LineStyle, OURS, THESIS};
+use crate::plot::{ADAPTIVE, Chart, Line, LineStyle, OURS, THESIS};
 use crate::result::ExperimentResult;
 use crate::settings::{Factor, Setting};
 use crate::tally::{Tally, percent};
 use crate::variants::Variant;
 use plotters::style::RGBColor;
 
-const RULES: [(Variant, RGBColor); 2] = [(Variant::Thesis, THESIS), (Variant::Ours, OURS)];
+const RULES: [(Variant, RGBColor); 3] = [
+    (Variant::Thesis, THESIS),
+    (Variant::Ours, OURS),
+    (Variant::Adaptive, ADAPTIVE),
+];
 
 /// Adds both figures of every setting.
 pub(crate) fn add(result: &mut ExperimentResult, settings: &[Setting], outcomes: &[Outcome]) {

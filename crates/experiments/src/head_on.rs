@@ -135,6 +135,8 @@ pub struct Record {
     pub just_migrated: bool,
     /// Were they in each other at some tick at which they had different owners (F1)?
     pub overlapped_across: bool,
+    /// Was a sphere put back at some tick to where it had promised to be (size `adaptive`)?
+    pub held: bool,
 }
 
 impl Record {
@@ -183,8 +185,9 @@ impl Encounter {
                 ControlFlow::Continue(())
             }
         }));
-        simulation.run(|_| {});
-        let record = self.judge(&observation.borrow(), scene.step);
+        let outcome = simulation.run(|_| {});
+        let held = outcome.kept.held > 0;
+        let record = self.judge(&observation.borrow(), held, scene.step);
         Ok(record)
     }
 
@@ -259,7 +262,7 @@ impl Encounter {
         }
     }
 
-    fn judge(&self, seen: &Observation, step: TickLength) -> Record {
+    fn judge(&self, seen: &Observation, held: bool, step: TickLength) -> Record {
         let migrations = seen.departures();
         let Some(sighting) = seen.contact() else {
             return Record {
@@ -270,6 +273,7 @@ impl Encounter {
                 times_thrashed: migrations.saturating_sub(1),
                 just_migrated: false,
                 overlapped_across: seen.overlapped_across(),
+                held,
             };
         };
         let Sighting { relative_speed, .. } = sighting;
@@ -282,6 +286,7 @@ impl Encounter {
             times_thrashed: sighting.times_thrashed,
             just_migrated: sighting.just_migrated,
             overlapped_across: seen.overlapped_across(),
+            held,
         }
     }
 }
@@ -324,7 +329,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_record() {
-        for variant in [Variant::Thesis, Variant::Ours] {
+        for variant in [Variant::Thesis, Variant::Ours, Variant::Adaptive] {
             let run = |seed| encounter(variant, seed).run().expect("sound");
             assert_eq!(run(3), run(3));
             assert_ne!(run(3), run(4));
@@ -347,9 +352,11 @@ mod tests {
     /// The spheres start with two owners and one of them moves over.
     #[test]
     fn one_sphere_migrates_before_they_meet() {
-        for seed in 0..20 {
-            let record = encounter(Variant::Ours, seed).run().expect("sound");
-            assert_eq!((record.migrations, record.verdict), (1, Verdict::Correct));
+        for variant in [Variant::Ours, Variant::Adaptive] {
+            for seed in 0..20 {
+                let record = encounter(variant, seed).run().expect("sound");
+                assert_eq!((record.migrations, record.verdict), (1, Verdict::Correct));
+            }
         }
     }
 }

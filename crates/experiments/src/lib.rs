@@ -21,6 +21,7 @@ mod head_on;
 mod loss;
 mod motion_lock;
 mod naive;
+mod never_wrong;
 mod observation;
 mod output;
 mod plot;

@@ -11,6 +11,7 @@ const LEGEND_WIDTH: u32 = 200;
 pub(crate) const THESIS: RGBColor = RGBColor(200, 80, 20);
 pub(crate) const OURS: RGBColor = RGBColor(20, 90, 170);
 pub(crate) const THIRD: RGBColor = RGBColor(90, 140, 60);
+pub(crate) const ADAPTIVE: RGBColor = RGBColor(130, 30, 150);
 const FAINT: RGBColor = RGBColor(140, 140, 140);
 
 /// One line of a chart.

@@ -37,6 +37,8 @@ pub struct Tally {
     pub just_migrated_late: u32,
     /// Of all runs: the spheres were in each other while they had different owners (F1).
     pub overlapped_across: u32,
+    /// Of all runs: a sphere was held to what it had promised.
+    pub held: u32,
     /// Thrashed runs by how often the pair left the server on which it met.
     pub times_thrashed: BTreeMap<u32, u32>,
     /// Penetrations of the contacts found in N, in steps.
@@ -60,6 +62,7 @@ impl Tally {
     pub fn add(&mut self, seed: u64, record: &Record, count_thrashed: bool) {
         self.runs += 1;
         self.overlapped_across += u32::from(record.overlapped_across);
+        self.held += u32::from(record.held);
         let thrashed = record.is_thrashed() && !count_thrashed;
         if (thrashed || record.verdict != Verdict::Correct) && self.offences.len() < REMEMBERED {
             self.offences.push(Offence {
@@ -103,6 +106,7 @@ impl Tally {
         self.just_migrated += other.just_migrated;
         self.just_migrated_late += other.just_migrated_late;
         self.overlapped_across += other.overlapped_across;
+        self.held += other.held;
         for (times, runs) in &other.times_thrashed {
             *self.times_thrashed.entry(*times).or_default() += runs;
         }
@@ -203,6 +207,7 @@ mod tests {
             times_thrashed: migrations / 2,
             just_migrated: verdict == Verdict::Late,
             overlapped_across: verdict != Verdict::Correct,
+            held: verdict == Verdict::Missed,
         }
     }
 
@@ -226,6 +231,7 @@ mod tests {
         assert_eq!((tally.thrashed, tally.thrashed_wrong), (2, 1));
         assert_eq!((tally.just_migrated, tally.just_migrated_late), (1, 1));
         assert_eq!(tally.overlapped_across, 3, "thrashed runs too");
+        assert_eq!(tally.held, 1);
         assert_eq!(tally.times_thrashed, BTreeMap::from([(1, 1), (2, 1)]));
         assert_eq!(tally.penetration.count(), 2);
     }

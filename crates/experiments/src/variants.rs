@@ -29,6 +29,8 @@ pub enum Variant {
     ThesisExact,
     /// Size `safe`, tie-break, catch-up, sent right after physics.
     Ours,
+    /// Ours with size `adaptive`: the default outside these experiments.
+    Adaptive,
     /// Ours, but lost packets are sent again as late as by the thesis's library.
     OursSlowResend,
     /// Ownership by centre, no auras.
@@ -43,8 +45,18 @@ impl Variant {
             Self::Thesis => "thesis",
             Self::ThesisExact => "thesis-exact",
             Self::Ours => "ours",
+            Self::Adaptive => "adaptive",
             Self::OursSlowResend => "ours-slow-resend",
             Self::Naive => "naive",
+        }
+    }
+
+    /// As in claims.
+    pub(crate) fn rules(self) -> &'static str {
+        match self {
+            Self::Ours => "our rules",
+            Self::Adaptive => "our rules, adaptive auras",
+            other => other.name(),
         }
     }
 
@@ -82,10 +94,10 @@ impl Variant {
             } else {
                 Policy::Aura
             },
-            aura: if thesis {
-                AuraSize::Thesis
-            } else {
-                AuraSize::Safe
+            aura: match self {
+                Self::Thesis | Self::ThesisExact => AuraSize::Thesis,
+                Self::Adaptive => AuraSize::Adaptive,
+                _ => AuraSize::Safe,
             },
             handover: if thesis {
                 HandoverMode::Freeze
