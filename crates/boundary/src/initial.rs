@@ -19,7 +19,11 @@ pub fn owners(
     let ids: Vec<BodyId> = views.iter().map(|view| view.id).collect();
     let mut finder = match (config.policy, config.aura) {
         (Policy::Aura, AuraSize::Adaptive) => {
-            let law = PromiseLaw::of(config);
+            // At the start nobody has heard a promise yet, however small: who may meet soon starts together.
+            let law = PromiseLaw::of(&BoundaryConfig {
+                promise_share: 1.0,
+                ..*config
+            });
             ClusterFinder::with_halves(views, |view| law.half_m(view), assembly)
         }
         (Policy::Aura, _) => ClusterFinder::new(views, AuraGeometry::of(config).link_m, assembly),
