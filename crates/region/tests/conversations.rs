@@ -4,10 +4,12 @@
 //! writes the files anew, and the difference is what a reviewer reads.
 
 use crate::common::transcript::Transcript;
-use crate::common::{Setting, ball, crate_};
+use crate::common::{Line, Setting, Stage, ball, crate_};
+use boundary::AuraSize;
 use boundary::LifeState::{self, *};
 use domain::{BodyId, Rect, RegionMap};
 use glam::Vec3;
+use region::RegionEvent;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -18,7 +20,7 @@ struct Story {
     play: fn() -> Transcript,
 }
 
-const STORIES: [Story; 10] = [
+const STORIES: [Story; 11] = [
     Story {
         file: "a_crate_crosses",
         about: "A crate slides from region 0 into region 1 at 3 m/s. Nobody is near: it is handed over once it has wholly left.",
@@ -68,6 +70,12 @@ const STORIES: [Story; 10] = [
         file: "a_crash_after_a_handover",
         about: "Region 1 dies after it has accepted b1 and before its snapshot holds it. Region 0 offers it again.",
         play: a_crash_after_a_handover,
+    },
+    Story {
+        file: "one_goes_home_and_one_is_called",
+        about: "Size adaptive. Region 0's b1 lies deep in region 1, in a row of four, and goes home; in the same moment region 1's b2, which \
+                nobody was told of, is called by it. They end up with one owner, and nobody moves again.",
+        play: one_goes_home_and_one_is_called,
     },
 ];
 
@@ -236,6 +244,59 @@ fn a_crash_after_a_handover() -> Transcript {
     transcript.run(30);
     assert_eq!(transcript.stage.owner(1), Some(1));
     transcript
+}
+
+/// The stage of the swap: b1 of region 0 rests in region 1, in a row of four, b2 of region 1 comes towards it from so far away. The row
+/// is larger, so b2 is the one that is called.
+fn swap(delay_ticks: u64, from: f64) -> Stage {
+    let mut setting = Setting::columns(2);
+    setting.boundary.aura = AuraSize::Adaptive;
+    setting.delay_ticks = delay_ticks;
+    let mut stage = setting.stage();
+    for (id, z) in [(1, 0.0), (3, 1.05), (4, 2.1), (5, -1.05)] {
+        stage.place(0, &ball(id, [5.0, z], [0.0, 0.0]));
+    }
+    stage.place(1, &ball(2, [5.0 + from, 0.0], [-3.0, 0.0]));
+    stage
+}
+
+fn one_goes_home_and_one_is_called() -> Transcript {
+    let mut transcript = Transcript::of(swap(2, 4.44));
+    transcript.run(100);
+    assert_eq!(
+        transcript.stage.owner(1),
+        transcript.stage.owner(2),
+        "one owner"
+    );
+    transcript
+}
+
+/// Ranks and crossing: two clusters that miss each other in flight, one going home unasked, one called by the other's aura, once
+/// swapped for 66 ticks until they met unseen: neither side knew the rank that the other compared with. Whenever the one
+/// comes while the other leaves, and however long words take, each moves at most once more than needed, and they meet in one world.
+#[test]
+fn what_crosses_in_flight_does_not_cross_again() {
+    let mut crossed = 0;
+    for delay_ticks in 1..=3 {
+        for step in 0..24 {
+            let from = 3.6 + 0.07 * f64::from(step);
+            let mut stage = swap(delay_ticks, from);
+            let lines = stage.run(140);
+            let departures = lines.iter().filter(|line| line.offer().is_some()).count();
+            let is_contact = |line: &Line| match line {
+                Line::Happened { event, .. } => matches!(event, RegionEvent::Contact { .. }),
+                Line::Said { .. } => false,
+            };
+            let met = lines.iter().any(is_contact);
+            assert!(met, "delay {delay_ticks}, from {from}: they meet");
+            assert!(
+                departures <= 2,
+                "delay {delay_ticks}, from {from}: {departures} handovers"
+            );
+            crossed += usize::from(departures == 2);
+        }
+    }
+    assert!(crossed > 0, "some of them leave while the other comes");
 }
 
 fn path_of(story: &Story) -> PathBuf {

@@ -99,7 +99,9 @@ fn exceeded_tolerances_are_counted_apart() {
 #[test]
 fn single_servers_and_links_can_be_slowed_down() {
     let scene = scene("islands");
-    let (slow, other) = (RegionId(2), RegionId(0));
+    let slow = RegionId(2);
+    // Bodies of region 0 cross the border with region 1.
+    let (from, to) = (RegionId(0), RegionId(1));
     let base = SimOptions {
         seconds: Some(6.0),
         network: network("latency_ms=1"),
@@ -119,7 +121,7 @@ fn single_servers_and_links_can_be_slowed_down() {
     assert!((295..=301).contains(&slow_server.frame), "{slow_server:?}");
     assert_eq!(slow_server.latency, 0);
     let slow_link = exceeded(&SimOptions {
-        links: vec![(slow, other, network("latency_ms=6"))],
+        links: vec![(from, to, network("latency_ms=6"))],
         ..base.clone()
     });
     assert_eq!(slow_link.frame, 0);
@@ -133,7 +135,7 @@ fn single_servers_and_links_can_be_slowed_down() {
         "{slow_link:?} {slow_net:?}"
     );
     let lossy_link = exceeded(&SimOptions {
-        links: vec![(slow, other, network("latency_ms=1,loss=0.3"))],
+        links: vec![(from, to, network("latency_ms=1,loss=0.3"))],
         ..base
     });
     assert!(
