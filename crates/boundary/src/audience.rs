@@ -25,6 +25,19 @@ pub enum Acquaintance {
     Near,
 }
 
+/// What lies around a region's bodies.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// The region.
+    pub me: RegionId,
+    /// All regions.
+    pub map: &'a RegionMap,
+    /// The lengths in force.
+    pub geometry: &'a AuraGeometry,
+    /// Foreign bodies.
+    pub foreign: &'a AuraIndex,
+}
+
 /// Who is visiting where, as far as this region knows.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Introductions {
@@ -114,14 +127,17 @@ impl Introductions {
     /// they are.
     pub fn audience_near(
         &self,
-        me: RegionId,
-        map: &RegionMap,
+        around: &Surroundings<'_>,
         body: &BodyView,
-        geometry: &AuraGeometry,
-        foreign: &AuraIndex,
         reach_m: f64,
         audience: &mut Vec<RegionId>,
     ) {
+        let Surroundings {
+            me,
+            map,
+            geometry,
+            foreign,
+        } = *around;
         audience.clear();
         self.add_places_near(me, map, body, geometry, audience);
         let near = body.radius + reach_m;

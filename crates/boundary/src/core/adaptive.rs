@@ -9,6 +9,7 @@
 use super::departing::Leave;
 use super::projecting::{remember, tell};
 use super::{Boundary, Departure, ISLAND_TEST_TICKS};
+use crate::audience::Surroundings;
 use crate::boundary_traversal::{destination, region_of};
 use crate::joined::{Found, Joined};
 use crate::keeping::Place;
@@ -558,6 +559,12 @@ impl Boundary {
     /// OBU: whose promise, rank or audience has changed is told of.
     fn tell_all(&mut self, tick: Tick, law: &PromiseLaw, watched: &[Watched]) {
         let mut audience = Vec::new();
+        let around = Surroundings {
+            me: self.me,
+            map: &self.map,
+            geometry: &self.geometry,
+            foreign: &self.index,
+        };
         for Watched { view, .. } in watched {
             if !self.projecting.contains(&view.id) {
                 continue;
@@ -571,15 +578,9 @@ impl Boundary {
             let Some(mut bond) = bound.standing().copied() else {
                 continue;
             };
-            self.introductions.audience_near(
-                self.me,
-                &self.map,
-                view,
-                &self.geometry,
-                &self.index,
-                law.half_m(view) + KNOWN_AHEAD_M,
-                &mut audience,
-            );
+            let reach = law.half_m(view) + KNOWN_AHEAD_M;
+            self.introductions
+                .audience_near(&around, view, reach, &mut audience);
             // Those who have heard that it is gone take only what is newer.
             let is_new = |region: &RegionId| track.audience.binary_search(region).is_err();
             if bond.growth > 0.0 && bond.tick < tick && audience.iter().any(is_new) {
@@ -616,19 +617,19 @@ impl Boundary {
 
     fn tell_of_ghosts(&mut self, law: &PromiseLaw, watched: &[Watched]) {
         let mut audience = Vec::new();
+        let around = Surroundings {
+            me: self.me,
+            map: &self.map,
+            geometry: &self.geometry,
+            foreign: &self.index,
+        };
         for Watched { view, next, .. } in watched {
             let Some(ghost) = self.nursery.get_mut(&view.id) else {
                 continue;
             };
-            self.introductions.audience_near(
-                self.me,
-                &self.map,
-                view,
-                &self.geometry,
-                &self.index,
-                law.half_m(view) + KNOWN_AHEAD_M,
-                &mut audience,
-            );
+            let reach = law.half_m(view) + KNOWN_AHEAD_M;
+            self.introductions
+                .audience_near(&around, view, reach, &mut audience);
             let own = ClusterKey {
                 class: SINGLE,
                 ..ghost.key()
