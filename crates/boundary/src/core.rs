@@ -85,6 +85,8 @@ pub struct Boundary {
     // Bodies near a border, ascending, fast ones wherever they are, and those of them that matter, between the two parts
     // of a tick.
     near_now: Vec<BodyView>,
+    // Of those, the ones that were put back.
+    held_now: Vec<BodyId>,
     fast: Vec<FastBody>,
     fast_near: Vec<BodyId>,
     // Bodies near something foreign, ascending.
@@ -148,6 +150,7 @@ impl Boundary {
             near_before: Vec::new(),
             entered: FxHashMap::default(),
             near_now: Vec::new(),
+            held_now: Vec::new(),
             fast: Vec::new(),
             fast_near: Vec::new(),
             concerned: Vec::new(),

@@ -93,7 +93,13 @@ impl Boundary {
         law: &PromiseLaw,
         bodies: &impl Bodies,
     ) -> Vec<Departure> {
-        let near = std::mem::take(&mut self.near_now);
+        let mut near = std::mem::take(&mut self.near_now);
+        for id in self.held_now.drain(..) {
+            // Put back and turned back: only the world knows its shadow now.
+            if let Ok(place) = near.binary_search_by_key(&id, |view| view.id) {
+                near[place] = bodies.view(id).unwrap_or(near[place]);
+            }
+        }
         let index = std::mem::take(&mut self.index);
         self.watch.silence(index.fallen_silent());
         let mut watched = self.watched(tick, law, near, &index, bodies);

@@ -57,8 +57,10 @@ impl Boundary {
         }
         self.kept.watched += self.bound.len() as u64;
         let holds = self.holds(shares, bodies);
+        self.held_now.clear();
         if self.config.keep_promises {
             for hold in &holds {
+                self.held_now.push(hold.body);
                 if let Ok(place) = near.binary_search_by_key(&hold.body, |view| view.id) {
                     move_to(&mut near[place], hold);
                 }
@@ -364,14 +366,10 @@ fn bonds_share<'a>(
     shares.fold(1.0, f64::min)
 }
 
+/// Its shadow stays where it was: what is put back is looked at again before anybody asks for that.
 fn move_to(view: &mut BodyView, hold: &Hold) {
-    let way = hold.position - view.centre;
     let turn = hold.rotation * view.rotation.inverse();
     view.centre = hold.position;
     view.spine = turn * view.spine;
     view.rotation = hold.rotation;
-    for (i, way) in [way.x, way.z].into_iter().enumerate() {
-        view.ground.min[i] += way;
-        view.ground.max[i] += way;
-    }
 }
