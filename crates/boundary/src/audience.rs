@@ -6,6 +6,8 @@
 //! If two of its visitors are no neighbours, it introduces them, and each then tells the other directly of its bodies
 //! *there*. The introduction takes two hops and the fetch two more; a body counts as visiting 4h + 2 steps before it
 //! arrives, so the introduction is over before the bodies meet. Without strays nobody but neighbours exchanges a word.
+//!
+//! With size `adaptive` not even all neighbours hear of a body, only those who are near it: see [`Acquaintance::Near`].
 
 use crate::geometry::AuraGeometry;
 use crate::remote_auras::{AuraIndex, RemoteAura, RemoteAuras};
@@ -237,7 +239,7 @@ fn visiting<'a>(
         let (x, z) = (aura.centre.x, aura.centre.z);
         let is_stray = || match acquaintance {
             Acquaintance::Neighbours => true,
-            Acquaintance::Near => map.rect(aura.owner).distance(x, z) > 0.5 * geometry.visit_m,
+            Acquaintance::Near => !map.rect(aura.owner).holds(x, z),
         };
         aura.owner != me && home.distance_squared(x, z) <= near * near && is_stray()
     })

@@ -281,7 +281,7 @@ mod tests {
         let law = law();
         for speed in [0.1, 0.5, 5.0, 32.0] {
             let bond = law.promise(Tick(100), &moving(speed));
-            for age in 0..=law.notice_ticks() + 1 {
+            for age in 0..=law.notice_ticks() + RENEWED_TICKS {
                 let secs = age as f64 / 60.0;
                 let way = speed * secs + 0.5 * 9.81 * secs * secs;
                 let kept = law.kept_m(&bond, Tick(100 + age));

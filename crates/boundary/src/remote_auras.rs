@@ -387,7 +387,7 @@ impl AuraIndex {
     }
 }
 
-/// Who is later than the tolerances allow. Moving bodies are told of at every tick; if those of a region have no news,
+/// Who is later than the tolerances allow. Moving bodies are told of at every second tick; if those of a region have no news,
 /// the news of its
 /// resting bodies is missing as well, and each of them may have been thrown.
 struct Lateness {

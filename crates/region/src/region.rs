@@ -303,6 +303,8 @@ impl Region {
         for body in self.boundary.take_outdated(before) {
             self.world.remove(body);
         }
+        let seen = Seen(&self.world, self.boundary.config().gravity);
+        self.boundary.resume(before, &seen);
         let bodies = self.world.ids().filter_map(|body| {
             let epoch = self.boundary.track(body)?.epoch;
             Some(MovedBody { body, epoch })

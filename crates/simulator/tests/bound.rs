@@ -101,7 +101,9 @@ impl Amplification {
             .map(|(_, motion)| motion.linear_velocity.length());
         let fastest = speeds.fold(0.0_f32, f32::max);
         before.resize(before.len().max(region + 1), f32::INFINITY);
-        let was = std::mem::replace(&mut before[region], fastest).max(SLOW);
+        // Of the whole world: a fast body that has come over is not a slow one that has become fast.
+        let was = before.iter().copied().fold(SLOW, f32::max);
+        before[region] = fastest;
         self.0.set(self.0.get().max(fastest / was));
     }
 }

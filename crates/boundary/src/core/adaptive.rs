@@ -41,7 +41,7 @@ const KNOWN_AHEAD_M: f64 = 1.0;
 
 /// The class of a cluster of one that is at home; each doubling of the size lowers it by two, being away raises it by
 /// one.
-const SINGLE: u8 = 128;
+pub(super) const SINGLE: u8 = 128;
 
 /// A body that foreign ones may rely on, or whose promises may meet theirs.
 pub(super) struct Watched {
@@ -132,10 +132,7 @@ impl Boundary {
             if self.place_adaptive(tick, law, &home, view, index) {
                 let track = self.tracks.get(&view.id).expect("it was placed");
                 let standing = track.bound.as_ref().and_then(|bound| bound.standing());
-                let next = match self.holding.contains_key(&view.id) {
-                    true => law.renewed(tick, standing, &law.expecting_anything(view)),
-                    false => law.renewed(tick, standing, view),
-                };
+                let next = law.renewed(tick, standing, &self.as_expected(law, view));
                 watched.push(Watched::of(index, *view, next, tick));
             } else {
                 self.retire(tick, law, view.id);
@@ -324,7 +321,6 @@ impl Boundary {
             return Vec::new();
         }
         let ghost_views: Vec<BodyView> = ghosts.iter().map(|ghost| ghost.view).collect();
-        let all = || watched.iter().chain(ghosts);
         // Who is in my way tells how large its cluster is: I need not count mine much further.
         // Where bodies keep each other out for longer than a question takes, nobody is spared the whole count.
         let is_stuck = self
@@ -335,9 +331,8 @@ impl Boundary {
             if is_stuck {
                 return usize::MAX;
             }
-            let calls = all()
-                .filter(|w| w.view.id == start)
-                .flat_map(|w| &w.touched);
+            let calls = find(watched, ghosts, start).map(|w| &w.touched);
+            let calls = calls.into_iter().flatten();
             calls
                 .map(|call| enough_to_stay(call.key.class))
                 .max()
@@ -362,8 +357,9 @@ impl Boundary {
         {
             self.largest_cluster = self.largest_cluster.max(cluster.len() as u64);
             let mine = self.rank_of(tick, &cluster);
-            let all = watched.iter().chain(ghosts);
-            match strongest(all, &cluster).filter(|(_, call)| is_whole && self.yields(mine, call)) {
+            match strongest(watched, ghosts, &cluster)
+                .filter(|(_, call)| is_whole && self.yields(mine, call))
+            {
                 Some((member, call)) => {
                     let cause = HandoverCause::AuraCollision {
                         member,
@@ -549,6 +545,14 @@ impl Boundary {
         self.depart(&leave, island)
     }
 
+    /// A body as it may be while its next promise lasts.
+    pub(super) fn as_expected(&self, law: &PromiseLaw, view: &BodyView) -> BodyView {
+        match self.holding.contains_key(&view.id) {
+            true => law.expecting_anything(view),
+            false => *view,
+        }
+    }
+
     /// What a body that others are told of promises from now on.
     fn give_word(&mut self, tick: Tick, law: &PromiseLaw, watched: &Watched) {
         let id = watched.view.id;
@@ -590,7 +594,11 @@ impl Boundary {
             // Those who have heard that it is gone take only what is newer.
             let is_new = |region: &RegionId| track.audience.binary_search(region).is_err();
             if bond.growth > 0.0 && bond.tick < tick && audience.iter().any(is_new) {
-                bond = law.promise(tick, view);
+                let expected = match self.holding.contains_key(&view.id) {
+                    true => law.expecting_anything(view),
+                    false => *view,
+                };
+                bond = law.promise(tick, &expected);
                 bound.promise(tick, law.notice_ticks(), bond);
             }
             let own = ClusterKey {
@@ -651,6 +659,24 @@ impl Boundary {
                 true,
             );
             remember(&mut ghost.audience, &audience);
+        }
+    }
+
+    /// We have started again: where everybody is now is where they were; and nobody else knows of them any more, so they stay at home
+    /// until they do.
+    pub fn resume(&mut self, tick: Tick, bodies: &impl Bodies) {
+        let Some(law) = self.law else {
+            return;
+        };
+        let mut near = Vec::new();
+        bodies.not_within(&self.home().grown(-law.strip_m()), &mut near);
+        near.extend(self.bound.iter().filter_map(|id| bodies.view(*id)));
+        self.entered
+            .extend(near.iter().map(|view| (view.id, Place::of(view))));
+        for track in self.tracks.values_mut() {
+            if let Some(bound) = &mut track.bound {
+                bound.may_leave = tick + law.notice_ticks();
+            }
         }
     }
 
@@ -727,19 +753,28 @@ fn touched_by(
 }
 
 /// The strongest of all that is in a cluster's way, and in whose.
-fn strongest<'a>(
-    watched: impl Iterator<Item = &'a Watched>,
+fn strongest(
+    watched: &[Watched],
+    ghosts: &[Watched],
     cluster: &[BodyView],
 ) -> Option<(BodyId, Touched)> {
-    let of_cluster = watched.filter(|w| {
-        let id = w.view.id;
-        !w.touched.is_empty() && cluster.binary_search_by_key(&id, |view| view.id).is_ok()
-    });
-    let calls = of_cluster.flat_map(|w| w.touched.iter().map(|call| (w.view.id, *call)));
+    let members = cluster
+        .iter()
+        .filter_map(|view| find(watched, ghosts, view.id));
+    let calls = members.flat_map(|w| w.touched.iter().map(|call| (w.view.id, *call)));
     calls.reduce(|best, call| match call.1.is_stronger_than(&best.1) {
         true => call,
         false => best,
     })
+}
+
+/// Both lists are in the order of ids.
+fn find<'a>(watched: &'a [Watched], ghosts: &'a [Watched], id: BodyId) -> Option<&'a Watched> {
+    let in_list = |list: &'a [Watched]| {
+        let place = list.binary_search_by_key(&id, |w| w.view.id);
+        place.ok().map(|place| &list[place])
+    };
+    in_list(watched).or_else(|| in_list(ghosts))
 }
 
 /// What is told of a body that has promised this.

@@ -1,6 +1,6 @@
 //! Who leaves and where to: AC, then BT, over one cluster search.
 
-use super::adaptive::upsert_of;
+use super::adaptive::{SINGLE, upsert_of};
 use super::projecting::Projector;
 use super::{Boundary, Departure, ISLAND_TEST_TICKS};
 use crate::aura_collision::{Call, strongest_call};
@@ -229,7 +229,15 @@ impl Boundary {
                 bonds.extend(promised.map(|bond| (view.id, *bond)));
                 members.push((view.id, self.let_go(leave, view, track)));
             } else if let Some(ghost) = self.nursery.remove(&view.id) {
-                let new = leave.new_owner(ghost.key());
+                let single = ClusterKey {
+                    class: SINGLE,
+                    ..ghost.key()
+                };
+                let own = match self.is_adaptive() {
+                    true => ghost.rank.unwrap_or(single),
+                    false => ghost.key(),
+                };
+                let new = leave.new_owner(own);
                 self.withdraw(view.id, ghost.epoch, &ghost.audience, tick, Some(new));
                 unborn.push(Unborn {
                     body: ghost.body,
@@ -255,8 +263,23 @@ impl Boundary {
     fn give_word_on_leaving(&self, tick: Tick, view: &BodyView, track: &mut Track) {
         if let Some(law) = &self.law {
             let bound = track.bound.get_or_insert_default();
-            let next = law.renewed(tick, bound.standing(), view);
+            let next = law.renewed(tick, bound.standing(), &self.as_expected(law, view));
             bound.promise(tick, law.notice_ticks(), next);
+        }
+    }
+
+    /// Others hear of what it has just promised before they hear that it is gone: its new owner's first word comes a hop later.
+    fn tell_on_leaving(&mut self, view: &BodyView, track: &Track) {
+        let Some(bound) = &track.bound else {
+            return;
+        };
+        if let Some(((told, key), bond)) = bound.told.zip(bound.standing().copied())
+            && told != bond
+        {
+            let upsert = upsert_of(view, track.epoch, &bond, key);
+            for region in &track.audience {
+                self.buffers.upsert(*region, upsert);
+            }
         }
     }
 
@@ -272,6 +295,7 @@ impl Boundary {
             body: view.id,
         };
         let new = leave.new_owner(leave.key_of(view.id).unwrap_or(own_key));
+        self.tell_on_leaving(view, &track);
         self.withdraw(view.id, track.epoch, &track.audience, tick, Some(new));
         let member = Member {
             epoch: track.epoch.next(),
