@@ -17,6 +17,7 @@ use crate::geometry::AuraGeometry;
 use crate::handover::{Arrival, HandoverLedger};
 use crate::keeping::{Kept, Place};
 use crate::lifecycle::{LifeState, Transition, change};
+use crate::load::Load;
 use crate::nursery::{Ghost, Nursery, live_view_of};
 use crate::projection::{Regions, Track};
 use crate::promise::PromiseLaw;
@@ -97,6 +98,7 @@ pub struct Boundary {
     holding: FxHashMap<BodyId, u64>,
     kept: Kept,
     largest_cluster: u64,
+    load: Load,
     // Created since the last step: not yet classified.
     fresh: Vec<BodyId>,
     remote: RemoteAuras,
@@ -158,6 +160,7 @@ impl Boundary {
             holding: FxHashMap::default(),
             kept: Kept::default(),
             largest_cluster: 0,
+            load: Load::default(),
             fresh: Vec::new(),
             remote: RemoteAuras::default(),
             nursery: Nursery::new(),

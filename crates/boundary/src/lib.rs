@@ -36,6 +36,7 @@ pub mod initial;
 pub mod joined;
 pub mod keeping;
 pub mod lifecycle;
+pub mod load;
 mod naive;
 pub mod nursery;
 pub mod projection;

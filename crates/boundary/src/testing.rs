@@ -89,6 +89,10 @@ impl Bodies for Balls {
         }));
     }
 
+    fn awake(&self) -> u64 {
+        self.by_id.values().filter(|view| !view.asleep).count() as u64
+    }
+
     fn widest_radius(&self) -> f64 {
         self.by_id
             .values()

@@ -103,6 +103,8 @@ pub trait Bodies {
     fn touching(&self, boxes: &[Bounds], out: &mut Vec<BodyId>);
     /// Adds every body whose fastest point is faster than this, m/s; extra bodies do no harm.
     fn faster_than(&self, surge: f64, out: &mut Vec<FastBody>);
+    /// How many bodies are awake. Asked now and then.
+    fn awake(&self) -> u64;
     /// No body has a bounding sphere of a larger radius.
     fn widest_radius(&self) -> f64;
     /// Adds all bodies tied to this one by joints, directly or not, itself included or not.

@@ -60,6 +60,10 @@ impl Bodies for Seen<'_> {
         });
     }
 
+    fn awake(&self) -> u64 {
+        self.0.stepped_count() as u64
+    }
+
     fn widest_radius(&self) -> f64 {
         f64::from(self.0.widest_radius())
     }

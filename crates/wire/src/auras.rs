@@ -124,7 +124,7 @@ impl Row {
         if age(&self.key) != age(&previous.key) {
             flags |= KEY_SINCE;
             put_zigzag(out, difference(self.key.since.0, previous.key.since.0));
-            out.push(self.key.class);
+            put_varint(out, self.key.class.into());
         }
         if self.radius_bits != previous.radius_bits {
             flags |= RADIUS;
@@ -173,7 +173,7 @@ impl Row {
         }
         if has(KEY_SINCE) {
             row.key.since = Tick(plus(previous.key.since.0, reader.zigzag("aura key tick")?));
-            row.key.class = reader.u8("aura key class")?;
+            row.key.class = reader.varint_u16("aura key class")?;
         }
         if has(RADIUS) {
             row.radius_bits = reader.f32("aura radius")?.to_bits();

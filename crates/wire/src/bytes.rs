@@ -168,6 +168,17 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// A varint of at most 16 bits.
+    pub fn varint_u16(&mut self, what: &'static str) -> Result<u16, Malformed> {
+        let start = self.at;
+        let value = self.varint(what)?;
+        u16::try_from(value).map_err(|_| Malformed {
+            at: start,
+            what,
+            why: Why::TooLarge(value),
+        })
+    }
+
     /// A signed number.
     pub fn zigzag(&mut self, what: &'static str) -> Result<i64, Malformed> {
         let value = self.varint(what)?;

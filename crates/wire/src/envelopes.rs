@@ -25,7 +25,7 @@ use domain::{BodyId, Epoch, RegionId, SimTime, Tick};
 use thiserror::Error;
 
 /// The version of the bytes. A change of any byte is a new version.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 /// The largest envelope. A cluster of thousands of bodies in contact travels in one: 16 MiB hold over a
 /// hundred thousand bricks, or forty thousand with four contact points each.
 pub const MAX_ENVELOPE_BYTES: usize = 16 << 20;
@@ -308,7 +308,7 @@ fn write_delete(out: &mut Vec<u8>, delete: &AuraDelete, envelope_tick: Tick) {
         return;
     };
     put_varint(out, u64::from(region.0) + 1);
-    out.push(key.class);
+    put_varint(out, key.class.into());
     put_zigzag(out, key.body.0.wrapping_sub(delete.body.0) as i64);
     put_zigzag(out, key.since.0.wrapping_sub(delete.tick.0) as i64);
 }
@@ -324,7 +324,7 @@ fn read_delete(reader: &mut Reader<'_>, envelope_tick: Tick) -> Result<AuraDelet
             Ok(region) => Some(NewOwner {
                 region: RegionId(region),
                 key: ClusterKey {
-                    class: reader.u8("new key class")?,
+                    class: reader.varint_u16("new key class")?,
                     body: BodyId(body.0.wrapping_add(reader.zigzag("new key body")? as u64)),
                     since: Tick(tick.0.wrapping_add(reader.zigzag("new key tick")? as u64)),
                 },

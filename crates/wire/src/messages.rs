@@ -108,9 +108,9 @@ pub struct AuraUpsert {
 /// its projecting members, so both sides of a boundary compute the same answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ClusterKey {
-    /// The lower, the more work it would be to move the cluster. Zero with sizes `thesis` and `safe`: there age alone
-    /// decides.
-    pub class: u8,
+    /// The lower, the more work it would be to move the cluster, and the less its owner has to do. Zero with sizes
+    /// `thesis` and `safe`: there age alone decides.
+    pub class: u16,
     /// Since when its longest-projecting member projects.
     pub since: Tick,
     /// That member (the lowest id among equals).

@@ -72,7 +72,7 @@ fn read_rank(reader: &mut Reader<'_>) -> Result<Option<ClusterKey>, Malformed> {
     let Some(class) = reader.varint("rank")?.checked_sub(1) else {
         return Ok(None);
     };
-    let Ok(class) = u8::try_from(class) else {
+    let Ok(class) = u16::try_from(class) else {
         let why = Why::TooLarge(class);
         return Err(Malformed { why, ..wrong });
     };

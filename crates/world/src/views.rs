@@ -145,6 +145,11 @@ impl World {
             .count()
     }
 
+    /// How many bodies the engine steps: at once, where [`awake_count`](Self::awake_count) looks at every body.
+    pub fn stepped_count(&self) -> usize {
+        self.physics.islands.num_active_bodies()
+    }
+
     /// The bodies tied to this one by joints, directly or through others, itself included, by ascending
     /// id. Empty if it is not here.
     pub fn assembly(&self, id: BodyId) -> &[BodyId] {

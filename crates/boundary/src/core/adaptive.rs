@@ -14,6 +14,7 @@ use crate::boundary_traversal::{destination, region_of};
 use crate::joined::{Found, Joined};
 use crate::keeping::Place;
 use crate::lifecycle::LifeState;
+use crate::load::level_in;
 use crate::nursery::Ghost;
 use crate::projection::{
     Track, object_boundary_create, object_boundary_exit, state_at, touched_boundaries,
@@ -39,9 +40,8 @@ const GUEST_TICKS: u64 = 60;
 /// Owners of foreign bodies hear of a body this much before the two are in question.
 const KNOWN_AHEAD_M: f64 = 1.0;
 
-/// The class of a cluster of one that is at home; each doubling of the size lowers it by two, being away raises it by
-/// one.
-pub(super) const SINGLE: u8 = 128;
+/// A guest that is farther from its owner's region than this goes home, however busy the region there is.
+const GUEST_DEPTH_M: f64 = 8.0;
 
 /// A body that foreign ones may rely on, or whose promises may meet theirs.
 pub(super) struct Watched {
@@ -99,6 +99,9 @@ impl Boundary {
             if let Ok(place) = near.binary_search_by_key(&id, |view| view.id) {
                 near[place] = bodies.view(id).unwrap_or(near[place]);
             }
+        }
+        if self.load.is_due(tick) {
+            self.load.count(bodies.awake());
         }
         let index = std::mem::take(&mut self.index);
         self.watch.silence(index.fallen_silent());
@@ -334,7 +337,7 @@ impl Boundary {
             let calls = find(watched, ghosts, start).map(|w| &w.touched);
             let calls = calls.into_iter().flatten();
             calls
-                .map(|call| enough_to_stay(call.key.class))
+                .map(|call| self.load.enough_to_stay(call.key.class))
                 .max()
                 .unwrap_or(usize::MAX)
         };
@@ -438,12 +441,11 @@ impl Boundary {
         })
     }
 
-    /// The rank of a cluster: the more there is to move, the lower; then who is at home; then who has been told of for
-    /// longest.
+    /// The rank of a cluster: the more there is to move, and the less there is to do here, the lower; then what is at
+    /// home; then what has been told of for longest.
     fn rank_of(&self, tick: Tick, cluster: &[BodyView]) -> ClusterKey {
-        let away = u8::from(destination(cluster, &self.map) != self.me);
-        let size_class = (cluster.len() as u64).ilog2() as u8;
-        let class = SINGLE - 2 * size_class + away;
+        let is_away = destination(cluster, &self.map) != self.me;
+        let class = self.load.class(cluster.len(), is_away);
         let ranks = cluster.iter().map(|view| {
             let track = self.tracks.get(&view.id);
             let ghost = self.nursery.get(&view.id);
@@ -540,9 +542,24 @@ impl Boundary {
             return None;
         }
         let to = destination(island, &self.map);
+        if self.is_better_off_here(island, to) {
+            return None;
+        }
         let rank = self.rank_of(tick, island);
         let leave = Leave::ranked(tick, to, HandoverCause::BoundaryTraversal, rank);
         self.depart(&leave, island)
+    }
+
+    /// A guest stays near the border while the region that it is in has more to do than we have.
+    fn is_better_off_here(&self, island: &[BodyView], there: RegionId) -> bool {
+        let near = self.home().grown(GUEST_DEPTH_M);
+        let is_near = |view: &BodyView| near.holds(view.centre.x, view.centre.z);
+        let level_there = || {
+            let auras = self.remote.iter().filter(|(_, aura)| aura.owner == there);
+            // While a body is in question its rank does not rise: the highest is the newest.
+            auras.filter_map(|(_, aura)| level_in(aura.key.class)).max()
+        };
+        island.iter().all(is_near) && level_there().is_some_and(|there| there > self.load.level())
     }
 
     /// A body as it may be while its next promise lasts.
@@ -602,7 +619,7 @@ impl Boundary {
                 bound.promise(tick, law.notice_ticks(), bond);
             }
             let own = ClusterKey {
-                class: SINGLE + u8::from(region_of(view, &self.map) != self.me),
+                class: self.load.class(1, region_of(view, &self.map) != self.me),
                 since: track.since.unwrap_or(tick),
                 body: view.id,
             };
@@ -645,7 +662,7 @@ impl Boundary {
             self.introductions
                 .audience_near(&around, view, reach, &mut audience);
             let own = ClusterKey {
-                class: SINGLE,
+                class: self.load.class(1, false),
                 ..ghost.key()
             };
             let key = ghost.rank.unwrap_or(own);
@@ -700,12 +717,6 @@ impl Boundary {
             self.bound.insert(view.id);
         }
     }
-}
-
-/// So many bodies are surely of a lower class than this one: no need to count more of them.
-fn enough_to_stay(class: u8) -> usize {
-    let size_class = u32::from(SINGLE.saturating_sub(class)).div_ceil(2);
-    1_usize.checked_shl(size_class + 2).unwrap_or(usize::MAX)
 }
 
 /// The ball stands until then and no longer.

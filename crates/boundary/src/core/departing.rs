@@ -1,6 +1,6 @@
 //! Who leaves and where to: AC, then BT, over one cluster search.
 
-use super::adaptive::{SINGLE, upsert_of};
+use super::adaptive::upsert_of;
 use super::projecting::Projector;
 use super::{Boundary, Departure, ISLAND_TEST_TICKS};
 use crate::aura_collision::{Call, strongest_call};
@@ -230,7 +230,7 @@ impl Boundary {
                 members.push((view.id, self.let_go(leave, view, track)));
             } else if let Some(ghost) = self.nursery.remove(&view.id) {
                 let single = ClusterKey {
-                    class: SINGLE,
+                    class: self.load.class(1, false),
                     ..ghost.key()
                 };
                 let own = match self.is_adaptive() {

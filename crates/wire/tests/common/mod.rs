@@ -319,7 +319,7 @@ pub fn upserts() -> impl Strategy<Value = AuraUpsert> {
                 reach,
                 growth,
                 key: ClusterKey {
-                    class: (key % 256) as u8,
+                    class: (key % 65_536) as u16,
                     since: Tick(since),
                     body: BodyId(key),
                 },
@@ -332,7 +332,7 @@ fn deletes() -> impl Strategy<Value = AuraDelete> {
         let region = RegionId(region);
         let (since, body) = (Tick(since), BodyId(body));
         let key = ClusterKey {
-            class: (body.0 % 256) as u8,
+            class: (body.0 % 65_536) as u16,
             since,
             body,
         };
@@ -536,11 +536,12 @@ pub fn offers() -> impl Strategy<Value = Offer> {
         Just(HandoverCause::BoundaryTraversal),
         Just(HandoverCause::CentreCrossed),
     ];
-    let rank = (any::<u8>(), numbers(), any::<u64>()).prop_map(|(class, since, body)| ClusterKey {
-        class,
-        since: Tick(since),
-        body: BodyId(body),
-    });
+    let rank =
+        (any::<u16>(), numbers(), any::<u64>()).prop_map(|(class, since, body)| ClusterKey {
+            class,
+            since: Tick(since),
+            body: BodyId(body),
+        });
     let member = (
         epochs(),
         proptest::option::of(numbers()),
