@@ -1,5 +1,5 @@
-//! Clusters of size `adaptive`: two bodies of one owner belong together if what each may do reaches the other, or if a
-//! joint ties them; transitively.
+//! Clusters of size `adaptive`: two bodies of one owner belong together if they are about to meet ([`crate::meeting`]), or
+//! if a joint ties them; transitively.
 //!
 //! The search goes outwards from the bodies it is asked about and asks the world around each: it costs what it finds.
 //! Fast bodies reach far, so they are
@@ -24,8 +24,10 @@ pub struct Found {
 /// Finds clusters. Each body is found once: one that has been taken is not found again.
 pub struct Joined<'a, B> {
     bodies: &'a B,
-    /// Its half of the distance at which two bodies belong together.
+    /// Two bodies that are farther apart than both their halves do not belong together.
     half_m: &'a dyn Fn(&BodyView) -> f64,
+    /// Do two that are so near belong together? The distance counts as so much less.
+    belong: &'a dyn Fn(&BodyView, &BodyView, f64) -> bool,
     /// Bodies that are not in the world yet.
     extra: &'a [BodyView],
     /// Fast bodies, and at most how large their halves are.
@@ -46,6 +48,7 @@ impl<'a, B: Bodies> Joined<'a, B> {
         extra: &'a [BodyView],
         fast: impl Iterator<Item = (FastBody, f64)>,
         half_m: &'a dyn Fn(&BodyView) -> f64,
+        belong: &'a dyn Fn(&BodyView, &BodyView, f64) -> bool,
     ) -> Self {
         let widest = bodies.widest_radius();
         let extra_far = extra
@@ -54,6 +57,7 @@ impl<'a, B: Bodies> Joined<'a, B> {
         Self {
             bodies,
             half_m,
+            belong,
             extra,
             far: fast
                 .map(|(fast, half)| (fast, half + widest))
@@ -81,7 +85,7 @@ impl<'a, B: Bodies> Joined<'a, B> {
                 break;
             }
             next += 1;
-            self.reach_around(&view, half + slack_m, &mut found);
+            self.reach_around(&view, half, slack_m, &mut found);
             self.bodies.assembly(view.id, &mut tied);
             for other in tied.drain(..) {
                 self.reach(other, &mut found);
@@ -113,23 +117,29 @@ impl<'a, B: Bodies> Joined<'a, B> {
         }
     }
 
-    fn reach_around(&mut self, view: &BodyView, half: f64, found: &mut Vec<(BodyView, f64)>) {
+    fn reach_around(
+        &mut self,
+        view: &BodyView,
+        half: f64,
+        slack_m: f64,
+        found: &mut Vec<(BodyView, f64)>,
+    ) {
         for i in 0..self.far.len() {
             let (other, reach) = self.far[i];
-            let farthest = view.radius + half + reach;
+            let farthest = view.radius + half + slack_m + reach;
             if view.centre.distance_squared(other.centre) > farthest * farthest {
                 continue;
             }
-            self.reach_if_within(other.id, view, half, found);
+            self.reach_if_within(other.id, view, half, slack_m, found);
         }
         let mut hits = std::mem::take(&mut self.hits);
-        let around = Bounds::of_sphere(view.centre, view.radius + half + NEAR_M);
+        let around = Bounds::of_sphere(view.centre, view.radius + half + slack_m + NEAR_M);
         self.bodies.touching(&[around], &mut hits);
         // In the order of ids, so that the same search finds the same.
         hits.sort_unstable();
         hits.dedup();
         for id in hits.drain(..) {
-            self.reach_if_within(id, view, half, found);
+            self.reach_if_within(id, view, half, slack_m, found);
         }
         self.hits = hits;
     }
@@ -139,6 +149,7 @@ impl<'a, B: Bodies> Joined<'a, B> {
         id: BodyId,
         view: &BodyView,
         half: f64,
+        slack_m: f64,
         found: &mut Vec<(BodyView, f64)>,
     ) {
         if self.taken.get(&id) == Some(&self.searches) {
@@ -148,7 +159,8 @@ impl<'a, B: Bodies> Joined<'a, B> {
             return;
         };
         let other_half = (self.half_m)(&other);
-        if view.is_within(&other, half + other_half) {
+        let is_near = view.is_within(&other, half + other_half + slack_m);
+        if is_near && (self.belong)(view, &other, slack_m) {
             if !self.taken.contains_key(&id) {
                 found.push((other, other_half));
             }
@@ -184,8 +196,9 @@ mod tests {
             ball(3, 5.0, 0.0, 0.5),
             ball(4, 6.1, 0.0, 0.5),
         ]);
+        let all = |_: &BodyView, _: &BodyView, _| true;
         for start in [1, 2] {
-            let mut joined = Joined::new(&world, &[], [(fast.in_short(), 3.0)].into_iter(), &half);
+            let mut joined = Joined::new(&world, &[], [(fast.in_short(), 3.0)].into_iter(), &half, &all);
             assert_eq!(
                 ids(&joined.take(BodyId(start), 0.0, usize::MAX).members),
                 [1, 2],
@@ -207,7 +220,7 @@ mod tests {
     fn jointed_bodies_are_one_cluster() {
         let mut world = Balls::of([ball(1, 0.0, 0.0, 0.5), ball(2, 50.0, 0.0, 0.5)]);
         world.assemblies.push(vec![BodyId(1), BodyId(2)]);
-        let mut joined = Joined::new(&world, &[], std::iter::empty(), &|_| 0.1);
+        let mut joined = Joined::new(&world, &[], std::iter::empty(), &|_| 0.1, &|_, _, _| true);
         assert_eq!(
             ids(&joined.take(BodyId(2), 0.0, usize::MAX).members),
             [1, 2]

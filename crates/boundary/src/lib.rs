@@ -37,6 +37,7 @@ pub mod joined;
 pub mod keeping;
 pub mod lifecycle;
 pub mod load;
+pub mod meeting;
 mod naive;
 pub mod nursery;
 pub mod projection;

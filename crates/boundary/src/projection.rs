@@ -49,6 +49,8 @@ pub struct Bound {
     pub may_leave: Tick,
     /// It goes on projecting up to this tick, wherever it is.
     pub lingers_until: Tick,
+    /// Up to this tick somebody may wait for it to move or to stay: its rank does not rise.
+    pub decided_until: Tick,
     /// What its audience was told last.
     pub told: Option<(Bond, ClusterKey)>,
 }
@@ -60,6 +62,7 @@ impl Default for Bound {
             bonds: Vec::new(),
             may_leave: Tick(u64::MAX),
             lingers_until: Tick::ZERO,
+            decided_until: Tick::ZERO,
             told: None,
         }
     }

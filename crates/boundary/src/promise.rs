@@ -26,6 +26,8 @@
 use crate::config::BoundaryConfig;
 use crate::geometry::safe_hop_ticks;
 use crate::joined::NEAR_M;
+use crate::meeting::{Course, Outlook};
+use crate::remote_auras::RemoteAura;
 use crate::view::BodyView;
 use domain::Tick;
 use glam::{DVec3, Vec3};
@@ -38,6 +40,8 @@ pub const MARGIN_M: f64 = 0.05;
 pub const RENEWED_TICKS: u64 = 2;
 /// A body that has become faster by more than this is told of at once.
 const SAME_GROWTH: f32 = 1.1;
+/// Two are called together so many ticks before it is too late for a handover.
+const CALLED_AHEAD_TICKS: u64 = 3;
 /// What the engine's single precision may add to a place, metres.
 pub const ROUNDING_M: f64 = 5e-4;
 
@@ -204,12 +208,63 @@ impl PromiseLaw {
         way + MARGIN_M + 0.5 * gravity * fall * fall
     }
 
-    /// Its half of the distance at which two bodies of one owner belong together: at least what others may rely on once
-    /// it has left.
+    /// Two of one owner that are about to meet are not farther apart than both their halves.
     pub fn half_m(&self, view: &BodyView) -> f64 {
         match self.rests(view) {
             true => self.room_m(view),
             false => self.stride_m(view) * (2 * self.hop_ticks + 2) as f64 + self.room_m(view),
+        }
+    }
+
+    /// A body of ours on its way.
+    pub fn course(&self, view: &BodyView) -> Course {
+        let way = view.velocity * self.step_secs;
+        let turn_m = (view.surge * self.step_secs - way.length()).max(0.0);
+        let (way, turn_m) = match self.rests(view) {
+            true => (DVec3::ZERO, 0.0),
+            false => (way, turn_m),
+        };
+        Course {
+            body: view.capsule(),
+            way,
+            turn_m,
+            room_m: self.room_m(view),
+        }
+    }
+
+    /// A foreign body on its way, as far as can be told from news of it; `None` if nobody knows where it goes.
+    pub fn course_of(&self, aura: &RemoteAura, now: Tick) -> Option<Course> {
+        let way = aura.way?;
+        let age = now.since(aura.tick);
+        if aura.growth > 0.0 && age > 2 * self.hop_ticks + 2 {
+            return None;
+        }
+        let mut body = aura.capsule();
+        body.centre += way * age as f64;
+        Some(Course {
+            body,
+            way,
+            turn_m: (aura.growth - way.length()).max(0.0),
+            room_m: self.kept_of(aura.reach, aura.growth, 0),
+        })
+    }
+
+    /// Two of different owners that meet so soon must come together: one hop until one has left, and some ticks more,
+    /// because ways change.
+    pub fn soon(&self) -> Outlook {
+        Outlook {
+            ticks: (self.hop_ticks + CALLED_AHEAD_TICKS) as f64,
+            lag: (self.hop_ticks + 1) as f64,
+            slack_m: 0.0,
+        }
+    }
+
+    /// Two of one owner that meet so soon stay together: the one left behind would be called at once.
+    pub fn soon_together(&self, slack_m: f64) -> Outlook {
+        Outlook {
+            ticks: (2 * self.hop_ticks + 2) as f64,
+            lag: (self.hop_ticks + 1) as f64,
+            slack_m,
         }
     }
 

@@ -38,6 +38,8 @@ pub struct RemoteAura {
     pub reach: f64,
     /// Growth of the reach per tick without news.
     pub growth: f64,
+    /// Its way in one tick, as far as its places tell.
+    pub way: Option<DVec3>,
     /// Rank in the tie-break.
     pub key: ClusterKey,
     /// The body is on its way to `owner`; if the new owner has not spoken by then, the aura is gone.
@@ -56,9 +58,20 @@ impl RemoteAura {
             spine: upsert.spine.as_dvec3(),
             reach: f64::from(upsert.reach),
             growth: f64::from(upsert.growth),
+            way: (upsert.growth == 0.0).then_some(DVec3::ZERO),
             key: upsert.key,
             provisional_until: None,
         }
+    }
+
+    /// Where it goes is seen from where it was.
+    fn follow(&mut self, before: &Self) {
+        let ticks = self.tick.0.saturating_sub(before.tick.0);
+        self.way = match ticks {
+            _ if self.growth == 0.0 => Some(DVec3::ZERO),
+            0 => before.way,
+            _ => Some((self.centre - before.centre) / ticks as f64),
+        };
     }
 
     fn full_radius(&self, geometry: &AuraGeometry, now: Tick) -> f64 {
@@ -125,7 +138,8 @@ impl RemoteAuras {
             return false;
         };
         if upsert.tick >= known.tick {
-            *known = RemoteAura::from_upsert(owner, upsert);
+            let before = std::mem::replace(known, RemoteAura::from_upsert(owner, upsert));
+            known.follow(&before);
         }
         true
     }
@@ -143,7 +157,12 @@ impl RemoteAuras {
             Entry::Occupied(known) if stamp < (known.get().epoch, known.get().tick) => {
                 return false;
             }
-            Entry::Occupied(mut known) => *known.get_mut() = aura,
+            Entry::Occupied(mut known) => {
+                let before = std::mem::replace(known.get_mut(), aura);
+                if aura.way.is_none() {
+                    known.get_mut().follow(&before);
+                }
+            }
             Entry::Vacant(place) => {
                 place.insert(aura);
             }

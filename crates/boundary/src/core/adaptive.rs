@@ -19,7 +19,7 @@ use crate::nursery::Ghost;
 use crate::projection::{
     Track, object_boundary_create, object_boundary_exit, state_at, touched_boundaries,
 };
-use crate::promise::{PromiseLaw, way_m};
+use crate::promise::PromiseLaw;
 use crate::remote_auras::AuraIndex;
 use crate::view::{Bodies, BodyView, FastBody};
 use domain::{BodyId, Capsule, Epoch, Rect, RegionId, Tick};
@@ -59,15 +59,26 @@ struct Touched {
     owner: RegionId,
     key: ClusterKey,
     depth_m: f64,
+    /// The two are about to meet: one of them must move.
+    is_due: bool,
 }
 
 impl Watched {
-    fn of(index: &AuraIndex, view: BodyView, next: Bond, tick: Tick) -> Self {
+    fn of(index: &AuraIndex, law: &PromiseLaw, view: BodyView, next: Bond, tick: Tick) -> Self {
         Self {
-            touched: touched_by(index, &view, &next, tick),
+            touched: touched_by(index, law, &view, &next, tick),
             view,
             next,
         }
+    }
+
+    /// What it is about to meet.
+    fn due(&self) -> impl Iterator<Item = &Touched> {
+        self.touched.iter().filter(|call| call.is_due)
+    }
+
+    fn is_due(&self) -> bool {
+        self.due().next().is_some()
     }
 }
 
@@ -136,7 +147,7 @@ impl Boundary {
                 let track = self.tracks.get(&view.id).expect("it was placed");
                 let standing = track.bound.as_ref().and_then(|bound| bound.standing());
                 let next = law.renewed(tick, standing, &self.as_expected(law, view));
-                watched.push(Watched::of(index, *view, next, tick));
+                watched.push(Watched::of(index, law, *view, next, tick));
             } else {
                 self.retire(tick, law, view.id);
             }
@@ -145,7 +156,7 @@ impl Boundary {
         for view in self.concerned(law, index, &near, bodies) {
             let is_known = watched[..told_of].binary_search_by_key(&view.id, |w| w.view.id);
             if is_known.is_err() && self.tracks.contains_key(&view.id) {
-                let candidate = Watched::of(index, view, law.promise(tick, &view), tick);
+                let candidate = Watched::of(index, law, view, law.promise(tick, &view), tick);
                 if !candidate.touched.is_empty() {
                     watched.push(candidate);
                 }
@@ -195,7 +206,10 @@ impl Boundary {
         let gravity = self.config.gravity;
         let watched = self.nursery.values().map(|ghost| {
             let view = ghost.live_view(gravity);
-            Watched::of(index, view, law.promise(tick, &view), tick)
+            let mut ghost = Watched::of(index, law, view, law.promise(tick, &view), tick);
+            // It does not move yet, and must be born in peace.
+            ghost.touched.iter_mut().for_each(|call| call.is_due = true);
+            ghost
         });
         watched.collect()
     }
@@ -234,7 +248,7 @@ impl Boundary {
         let is_known = was_told_of || !track.audience.is_empty();
         // "It is over" and "it begins" in one tick would look like old news to those who hear both.
         let is_in_question =
-            || is_known && !touched_by(index, view, &law.promise(tick, view), tick).is_empty();
+            || is_known && !touched_by(index, law, view, &law.promise(tick, view), tick).is_empty();
         let is_told_of = state.projects() || lingers || is_in_question();
         if state == track.state && touched == track.boundaries && is_told_of == was_told_of {
             return is_told_of;
@@ -315,7 +329,7 @@ impl Boundary {
         let in_question = watched.iter().filter(|w| !w.touched.is_empty());
         let (settled, open): (Vec<_>, Vec<_>) = in_question.partition(|w| self.is_settled(tick, w));
         for w in settled {
-            self.go_on_telling(tick, law, w.view.id);
+            self.go_on_telling(tick, law, w);
         }
         let unborn = ghosts.iter().filter(|w| !w.touched.is_empty());
         let starts: Vec<BodyId> = open.into_iter().chain(unborn).map(|w| w.view.id).collect();
@@ -334,18 +348,17 @@ impl Boundary {
             if is_stuck {
                 return usize::MAX;
             }
-            let calls = find(watched, ghosts, start).map(|w| &w.touched);
-            let calls = calls.into_iter().flatten();
+            let calls = find(watched, ghosts, start).into_iter();
             calls
+                .flat_map(Watched::due)
                 .map(|call| self.load.enough_to_stay(call.key.class))
                 .max()
                 .unwrap_or(usize::MAX)
         };
-        let clusters = self.clusters(law, tick, &starts, &ghost_views, bodies, limit, 0.0);
+        let clusters = self.clusters(law, &starts, &ghost_views, bodies, limit, 0.0);
         let all_of = |_| usize::MAX;
         let islands = self.clusters(
             law,
-            tick,
             &strays,
             &ghost_views,
             bodies,
@@ -389,22 +402,17 @@ impl Boundary {
         let home = self.home();
         let has_stayed = |id: BodyId| {
             let bound = self.tracks.get(&id).and_then(|track| track.bound.as_ref());
-            bound.is_none_or(|bound| bound.lingers_until + GUEST_TICKS < tick)
+            bound.is_none_or(|bound| bound.decided_until + GUEST_TICKS < tick)
         };
         let outside = |w: &&Watched| {
-            w.touched.is_empty() && !home.touches(&w.view.ground) && has_stayed(w.view.id)
+            !w.is_due() && !home.touches(&w.view.ground) && has_stayed(w.view.id)
         };
         watched.iter().filter(outside).map(|w| w.view.id).collect()
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one search, asked for in two ways"
-    )]
     fn clusters(
         &self,
         law: &PromiseLaw,
-        tick: Tick,
         starts: &[BodyId],
         ghosts: &[BodyView],
         bodies: &impl Bodies,
@@ -414,31 +422,21 @@ impl Boundary {
         if starts.is_empty() {
             return Vec::new();
         }
-        let half = |view: &BodyView| self.half_m(law, tick, view);
+        let half = |view: &BodyView| law.half_m(view);
+        let belong = |a: &BodyView, b: &BodyView, slack_m: f64| {
+            let (a, b) = (law.course(a), law.course(b));
+            a.meets(&b, &law.soon_together(slack_m))
+        };
         let farthest_half = |fast: &FastBody| {
             // A body that was held is not quite where it was seen.
             law.half_of(fast.surge, self.config.gravity) + law.farthest_m(1) + 1.0
         };
         let far = self.fast.iter().map(|fast| (*fast, farthest_half(fast)));
-        let mut joined = Joined::new(bodies, ghosts, far, &half);
+        let mut joined = Joined::new(bodies, ghosts, far, &half, &belong);
         let clusters = starts
             .iter()
             .map(|start| joined.take(*start, slack_m, limit(*start)));
         clusters.filter(|found| !found.members.is_empty()).collect()
-    }
-
-    /// What may happen to a body, and what others may believe of it.
-    fn half_m(&self, law: &PromiseLaw, tick: Tick, view: &BodyView) -> f64 {
-        let free = law.half_m(view);
-        let bound = self
-            .tracks
-            .get(&view.id)
-            .and_then(|track| track.bound.as_ref());
-        let standing = bound.and_then(|bound| bound.standing());
-        standing.map_or(free, |bond| {
-            let told = way_m(bond, view.centre, view.spine) + PromiseLaw::relied_m(bond, tick);
-            free.max(told)
-        })
     }
 
     /// The rank of a cluster: the more there is to move, and the less there is to do here, the lower; then what is at
@@ -456,12 +454,12 @@ impl Boundary {
                 since,
                 body: view.id,
             };
-            // While in question, a rank that was told only falls: both sides compare the same.
+            // While it is to be decided, a rank that was told only falls: both sides compare the same.
             let told = track.filter(|track| {
                 track
                     .bound
                     .as_ref()
-                    .is_some_and(|b| b.lingers_until >= tick)
+                    .is_some_and(|b| b.decided_until >= tick)
             });
             let told = told.and_then(|track| track.key);
             let told = told.or(ghost.and_then(|ghost| ghost.rank));
@@ -495,32 +493,40 @@ impl Boundary {
                 track.key = Some(rank);
             }
             if !in_question.touched.is_empty() {
-                self.go_on_telling(tick, law, view.id);
+                self.go_on_telling(tick, law, in_question);
             }
         }
     }
 
     /// A body in question is told of for as long as it is, and a little longer.
-    fn go_on_telling(&mut self, tick: Tick, law: &PromiseLaw, id: BodyId) {
+    fn go_on_telling(&mut self, tick: Tick, law: &PromiseLaw, watched: &Watched) {
+        let id = watched.view.id;
         let Some(mut track) = self.tracks.remove(&id) else {
             return;
         };
         self.begin_telling(tick, law, id, &mut track);
         let bound = track.bound.get_or_insert_default();
-        bound.lingers_until = bound.lingers_until.max(tick + law.notice_ticks() + 2);
+        let end = tick + law.notice_ticks() + 2;
+        bound.lingers_until = bound.lingers_until.max(end);
+        if watched.is_due() {
+            bound.decided_until = bound.decided_until.max(end);
+        }
         self.tracks.insert(id, track);
     }
 
-    /// Was it decided before that this one stays? Ranks only fall, so nobody need ask again.
+    /// Is there nothing to decide, or was it decided before that this one stays? Ranks only fall, so nobody need ask
+    /// again.
     fn is_settled(&self, tick: Tick, watched: &Watched) -> bool {
-        let Watched { view, touched, .. } = watched;
-        let track = self.tracks.get(&view.id);
+        if !watched.is_due() {
+            return true;
+        }
+        let track = self.tracks.get(&watched.view.id);
         let was_decided = |track: &&Track| {
             let bound = track.bound.as_ref();
-            bound.is_some_and(|bound| bound.lingers_until >= tick)
+            bound.is_some_and(|bound| bound.decided_until >= tick)
         };
         let rank = track.filter(was_decided).and_then(|track| track.key);
-        rank.is_some_and(|rank| touched.iter().all(|call| !self.yields(rank, call)))
+        rank.is_some_and(|rank| watched.due().all(|call| !self.yields(rank, call)))
     }
 
     /// BT: an island goes to the region it is in.
@@ -536,7 +542,7 @@ impl Boundary {
             let is_ours = self.tracks.contains_key(&view.id) || self.nursery.contains_key(&view.id);
             is_ours
                 && !home.touches(&view.ground)
-                && place.is_ok_and(|place| watched[place].touched.is_empty())
+                && place.is_ok_and(|place| !watched[place].is_due())
         };
         if !island.iter().all(is_free) {
             return None;
@@ -623,7 +629,7 @@ impl Boundary {
                 since: track.since.unwrap_or(tick),
                 body: view.id,
             };
-            if bound.lingers_until < tick {
+            if bound.decided_until < tick {
                 track.key = None;
             }
             let key = track.key.unwrap_or(own);
@@ -728,6 +734,7 @@ fn end_standing(bound: &mut crate::projection::Bound, end: Tick) {
 
 fn touched_by(
     index: &AuraIndex,
+    law: &PromiseLaw,
     view: &BodyView,
     next: &Bond,
     tick: Tick,
@@ -751,11 +758,14 @@ fn touched_by(
             let their_reach = depth_of_spheres + distance - radius - remote.bounding_radius();
             let depth_m = reach + their_reach - line.gap_m(&remote.capsule());
             if depth_m >= 0.0 {
+                let course = law.course_of(remote, tick);
+                let meets = |other| law.course(view).meets(&other, &law.soon());
                 touched.push(Touched {
                     aura,
                     owner: remote.owner,
                     key: remote.key,
                     depth_m,
+                    is_due: course.is_none_or(meets),
                 });
             }
         },
@@ -772,7 +782,7 @@ fn strongest(
     let members = cluster
         .iter()
         .filter_map(|view| find(watched, ghosts, view.id));
-    let calls = members.flat_map(|w| w.touched.iter().map(|call| (w.view.id, *call)));
+    let calls = members.flat_map(|w| w.due().map(|call| (w.view.id, *call)));
     calls.reduce(|best, call| match call.1.is_stronger_than(&best.1) {
         true => call,
         false => best,

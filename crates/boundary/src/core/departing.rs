@@ -323,6 +323,7 @@ impl Boundary {
                 RemoteAura::from_upsert(new.region, &upsert_of(view, epoch, &bond, new.key));
             aura.tick = tick;
             aura.reach = PromiseLaw::relied_m(&bond, tick);
+            aura.way = Some(view.velocity * self.config.step.as_secs());
             aura.provisional_until = Some(tick + self.patience_ticks());
             self.remote.put(view.id, aura);
             return;
@@ -336,6 +337,7 @@ impl Boundary {
             spine: DVec3::ZERO,
             reach: self.geometry.reach_m,
             growth: self.geometry.growth_m,
+            way: None,
             key: new.key,
             provisional_until: Some(tick + self.patience_ticks()),
         };

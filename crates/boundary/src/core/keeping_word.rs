@@ -279,6 +279,7 @@ impl Boundary {
         bound.bonds = bonds.map(|(_, bond)| *bond).collect();
         bound.may_leave = tick;
         bound.lingers_until = tick + law.notice_ticks() + 2;
+        bound.decided_until = bound.lingers_until;
         track.key = member.rank;
         self.bound.insert(body.id);
         let view = live_view_of(body, self.config.gravity);
