@@ -198,7 +198,13 @@ mod tests {
         ]);
         let all = |_: &BodyView, _: &BodyView, _| true;
         for start in [1, 2] {
-            let mut joined = Joined::new(&world, &[], [(fast.in_short(), 3.0)].into_iter(), &half, &all);
+            let mut joined = Joined::new(
+                &world,
+                &[],
+                [(fast.in_short(), 3.0)].into_iter(),
+                &half,
+                &all,
+            );
             assert_eq!(
                 ids(&joined.take(BodyId(start), 0.0, usize::MAX).members),
                 [1, 2],

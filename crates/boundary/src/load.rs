@@ -21,6 +21,8 @@ const LEVEL: f64 = 1.03;
 const SMALL_PARTS: u64 = 64;
 /// Classes of small clusters begin here.
 const SMALL: u16 = 64;
+/// The class of a guest that is about to go home: it calls nobody, and comes when it is called.
+pub const LEAVING: u16 = u16::MAX;
 /// So many classes of sizes and places has each level.
 const PER_LEVEL: u16 = 16;
 /// Sizes of large clusters are told apart up to 2³¹.
@@ -81,6 +83,9 @@ impl Load {
     /// So many bodies of ours are surely of a lower class than a foreign cluster: no need to count more of them.
     pub fn enough_to_stay(&self, foreign: u16) -> usize {
         let larger_than = |size_class: u16| 1_usize.checked_shl(u32::from(size_class) + 2);
+        if foreign == LEAVING {
+            return 1;
+        }
         let Some(level) = level_in(foreign) else {
             let size_class = LARGEST_SIZE_CLASS - foreign / 2;
             return larger_than(size_class).unwrap_or(usize::MAX);
@@ -99,7 +104,8 @@ impl Load {
 
 /// How busy the owner of a cluster of this class is, as far as the class says.
 pub fn level_in(class: u16) -> Option<u16> {
-    Some(class.checked_sub(SMALL)? / PER_LEVEL)
+    let of_small = class.checked_sub(SMALL).filter(|_| class != LEAVING)?;
+    Some(of_small / PER_LEVEL)
 }
 
 fn level_of(work: u64) -> u16 {

@@ -131,9 +131,18 @@ mod tests {
     #[test]
     fn two_that_part_or_pass_do_not_meet() {
         let a = ball(0.0, 0.0, [0.1, 0.0]);
-        assert!(!meet(&a, &ball(1.2, 0.0, [0.2, 0.0]), &SOON), "ahead and faster");
-        assert!(!meet(&a, &ball(0.0, 1.2, [0.1, 0.0]), &SOON), "side by side");
-        assert!(meet(&a, &ball(1.09, 0.0, [0.9, 0.0]), &SOON), "as good as touching");
+        assert!(
+            !meet(&a, &ball(1.2, 0.0, [0.2, 0.0]), &SOON),
+            "ahead and faster"
+        );
+        assert!(
+            !meet(&a, &ball(0.0, 1.2, [0.1, 0.0]), &SOON),
+            "side by side"
+        );
+        assert!(
+            meet(&a, &ball(1.09, 0.0, [0.9, 0.0]), &SOON),
+            "as good as touching"
+        );
     }
 
     /// What is relied on is old: a place that the other has just left is still its own.

@@ -51,6 +51,9 @@ pub struct Bound {
     pub lingers_until: Tick,
     /// Up to this tick somebody may wait for it to move or to stay: its rank does not rise.
     pub decided_until: Tick,
+    /// A guest that nothing is in the way of goes home at this tick. It has said so by its rank, so that nobody is called
+    /// to where it leaves.
+    pub leaves_at: Option<Tick>,
     /// What its audience was told last.
     pub told: Option<(Bond, ClusterKey)>,
 }
@@ -63,6 +66,7 @@ impl Default for Bound {
             may_leave: Tick(u64::MAX),
             lingers_until: Tick::ZERO,
             decided_until: Tick::ZERO,
+            leaves_at: None,
             told: None,
         }
     }

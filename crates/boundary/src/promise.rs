@@ -42,6 +42,8 @@ pub const RENEWED_TICKS: u64 = 2;
 const SAME_GROWTH: f32 = 1.1;
 /// Two are called together so many ticks before it is too late for a handover.
 const CALLED_AHEAD_TICKS: u64 = 3;
+/// Bodies that have parted are at least so far apart, metres.
+const PARTED_M: f64 = 0.3;
 /// What the engine's single precision may add to a place, metres.
 pub const ROUNDING_M: f64 = 5e-4;
 
@@ -69,6 +71,11 @@ impl PromiseLaw {
     /// For how many ticks a promise that has been replaced is kept.
     pub fn notice_ticks(&self) -> u64 {
         2 * self.hop_ticks
+    }
+
+    /// By then what was said has been heard everywhere.
+    pub fn heard_ticks(&self) -> u64 {
+        self.hop_ticks + 2
     }
 
     /// The farthest a body can go in so many ticks.
@@ -232,20 +239,29 @@ impl PromiseLaw {
         }
     }
 
-    /// A foreign body on its way, as far as can be told from news of it; `None` if nobody knows where it goes.
+    /// A foreign body on its way, as far as can be told from news of it; `None` if they are too old.
     pub fn course_of(&self, aura: &RemoteAura, now: Tick) -> Option<Course> {
-        let way = aura.way?;
         let age = now.since(aura.tick);
         if aura.growth > 0.0 && age > 2 * self.hop_ticks + 2 {
             return None;
         }
         let mut body = aura.capsule();
+        let room_m = self.kept_of(aura.reach, aura.growth, 0);
+        let Some(way) = aura.way else {
+            // The first news of it: the next will tell where it goes, and until then it has not come far.
+            return Some(Course {
+                body,
+                way: DVec3::ZERO,
+                turn_m: 0.0,
+                room_m: room_m + aura.growth * (self.hop_ticks + 1) as f64,
+            });
+        };
         body.centre += way * age as f64;
         Some(Course {
             body,
             way,
             turn_m: (aura.growth - way.length()).max(0.0),
-            room_m: self.kept_of(aura.reach, aura.growth, 0),
+            room_m,
         })
     }
 
@@ -265,6 +281,16 @@ impl PromiseLaw {
             ticks: (2 * self.hop_ticks + 2) as f64,
             lag: (self.hop_ticks + 1) as f64,
             slack_m,
+        }
+    }
+
+    /// What does not meet anything foreign so soon may go home: by the time everybody knows, nobody will have called
+    /// something to where it was.
+    pub fn before_long(&self) -> Outlook {
+        Outlook {
+            ticks: (3 * self.hop_ticks + CALLED_AHEAD_TICKS) as f64,
+            slack_m: PARTED_M,
+            ..self.soon()
         }
     }
 

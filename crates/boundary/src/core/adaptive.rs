@@ -14,7 +14,7 @@ use crate::boundary_traversal::{destination, region_of};
 use crate::joined::{Found, Joined};
 use crate::keeping::Place;
 use crate::lifecycle::LifeState;
-use crate::load::level_in;
+use crate::load::{LEAVING, level_in};
 use crate::nursery::Ghost;
 use crate::projection::{
     Track, object_boundary_create, object_boundary_exit, state_at, touched_boundaries,
@@ -333,7 +333,7 @@ impl Boundary {
         }
         let unborn = ghosts.iter().filter(|w| !w.touched.is_empty());
         let starts: Vec<BodyId> = open.into_iter().chain(unborn).map(|w| w.view.id).collect();
-        let strays = self.strays(tick, watched);
+        let strays = self.strays(tick, law, watched);
         if starts.is_empty() && strays.is_empty() {
             return Vec::new();
         }
@@ -357,14 +357,9 @@ impl Boundary {
         };
         let clusters = self.clusters(law, &starts, &ghost_views, bodies, limit, 0.0);
         let all_of = |_| usize::MAX;
-        let islands = self.clusters(
-            law,
-            &strays,
-            &ghost_views,
-            bodies,
-            all_of,
-            ISLAND_SLACK_M,
-        );
+        let islands = self.clusters(law, &strays, &ghost_views, bodies, all_of, ISLAND_SLACK_M);
+        // What comes here because of another of ours is not followed to where it leaves.
+        let coming = self.coming(tick, watched);
         let mut departures = Vec::new();
         for Found {
             members: cluster,
@@ -373,7 +368,12 @@ impl Boundary {
         {
             self.largest_cluster = self.largest_cluster.max(cluster.len() as u64);
             let mine = self.rank_of(tick, &cluster);
-            match strongest(watched, ghosts, &cluster)
+            let is_held = |view: &BodyView| self.holding.contains_key(&view.id);
+            let coming = match cluster.iter().any(is_held) {
+                true => &[],
+                false => &coming[..],
+            };
+            match strongest(watched, ghosts, &cluster, coming)
                 .filter(|(_, call)| is_whole && self.yields(mine, call))
             {
                 Some((member, call)) => {
@@ -388,26 +388,51 @@ impl Boundary {
             }
         }
         for island in islands {
-            departures.extend(self.go_home(tick, &island.members, watched));
+            departures.extend(self.go_home(tick, law, &island.members));
         }
         watched.retain(|w| self.tracks.contains_key(&w.view.id));
         departures
     }
 
-    /// Bodies wholly outside that nothing foreign has been in the way of for a while.
-    fn strays(&self, tick: Tick, watched: &[Watched]) -> Vec<BodyId> {
+    /// Foreign bodies that are about to meet one of ours whose rank is lower, and was told: they will come. Ascending.
+    fn coming(&self, tick: Tick, watched: &[Watched]) -> Vec<BodyId> {
+        let mut coming = Vec::new();
+        // What is held waits no longer.
+        let is_free = |w: &&Watched| w.is_due() && !self.holding.contains_key(&w.view.id);
+        for w in watched.iter().filter(is_free) {
+            let track = self.tracks.get(&w.view.id);
+            let bound = track.and_then(|track| track.bound.as_ref());
+            let told = bound.filter(|bound| bound.decided_until >= tick);
+            if let Some((_, rank)) = told.and_then(|bound| bound.told) {
+                let yielding = w
+                    .due()
+                    .filter(|call| (rank, self.me) < (call.key, call.owner));
+                coming.extend(yielding.map(|call| call.aura));
+            }
+        }
+        coming.sort_unstable();
+        coming
+    }
+
+    /// Bodies wholly outside that nothing foreign has been in the way of for a while, and that have said that they leave.
+    fn strays(&mut self, tick: Tick, law: &PromiseLaw, watched: &[Watched]) -> Vec<BodyId> {
         if !tick.0.is_multiple_of(ISLAND_TEST_TICKS) {
             return Vec::new();
         }
         let home = self.home();
-        let has_stayed = |id: BodyId| {
-            let bound = self.tracks.get(&id).and_then(|track| track.bound.as_ref());
-            bound.is_none_or(|bound| bound.decided_until + GUEST_TICKS < tick)
-        };
-        let outside = |w: &&Watched| {
-            !w.is_due() && !home.touches(&w.view.ground) && has_stayed(w.view.id)
-        };
-        watched.iter().filter(outside).map(|w| w.view.id).collect()
+        let mut strays = Vec::new();
+        for w in watched {
+            let id = w.view.id;
+            if w.is_due() || home.touches(&w.view.ground) || !self.has_stayed(tick, id) {
+                continue;
+            }
+            let bound = self.tracks.get_mut(&id).and_then(|t| t.bound.as_mut());
+            match bound.map(|bound| bound.leaves_at.get_or_insert(tick + law.heard_ticks())) {
+                Some(leaves_at) if *leaves_at > tick => {}
+                _ => strays.push(id),
+            }
+        }
+        strays
     }
 
     fn clusters(
@@ -510,6 +535,7 @@ impl Boundary {
         bound.lingers_until = bound.lingers_until.max(end);
         if watched.is_due() {
             bound.decided_until = bound.decided_until.max(end);
+            bound.leaves_at = None;
         }
         self.tracks.insert(id, track);
     }
@@ -530,30 +556,73 @@ impl Boundary {
     }
 
     /// BT: an island goes to the region it is in.
-    fn go_home(
-        &mut self,
-        tick: Tick,
-        island: &[BodyView],
-        watched: &[Watched],
-    ) -> Option<Departure> {
+    fn go_home(&mut self, tick: Tick, law: &PromiseLaw, island: &[BodyView]) -> Option<Departure> {
         let home = self.home();
         let is_free = |view: &BodyView| {
-            let place = watched.binary_search_by_key(&view.id, |w| w.view.id);
-            let is_ours = self.tracks.contains_key(&view.id) || self.nursery.contains_key(&view.id);
-            is_ours
-                && !home.touches(&view.ground)
-                && place.is_ok_and(|place| !watched[place].is_due())
+            !home.touches(&view.ground)
+                && self.has_stayed(tick, view.id)
+                && !self.meets_before_long(tick, law, view)
         };
         if !island.iter().all(is_free) {
+            self.stay_on(island);
             return None;
         }
         let to = destination(island, &self.map);
         if self.is_better_off_here(island, to) {
+            self.stay_on(island);
+            return None;
+        }
+        if !self.have_said_goodbye(tick, law, island) {
             return None;
         }
         let rank = self.rank_of(tick, island);
         let leave = Leave::ranked(tick, to, HandoverCause::BoundaryTraversal, rank);
         self.depart(&leave, island)
+    }
+
+    /// They do not leave yet, after all.
+    fn stay_on(&mut self, island: &[BodyView]) {
+        for view in island {
+            if let Some(bound) = self.tracks.get_mut(&view.id).and_then(|t| t.bound.as_mut()) {
+                bound.leaves_at = None;
+            }
+        }
+    }
+
+    /// Nothing foreign has been in its way for a while.
+    fn has_stayed(&self, tick: Tick, id: BodyId) -> bool {
+        match self.tracks.get(&id) {
+            Some(track) => {
+                let bound = track.bound.as_ref();
+                bound.is_none_or(|bound| bound.decided_until + GUEST_TICKS < tick)
+            }
+            None => self.nursery.contains_key(&id),
+        }
+    }
+
+    /// Have all been heard to leave? Those that have not said so do it now.
+    fn have_said_goodbye(&mut self, tick: Tick, law: &PromiseLaw, island: &[BodyView]) -> bool {
+        let mut all = true;
+        for view in island {
+            if let Some(bound) = self.tracks.get_mut(&view.id).and_then(|t| t.bound.as_mut()) {
+                let leaves_at = bound.leaves_at.get_or_insert(tick + law.heard_ticks());
+                all &= *leaves_at <= tick;
+            }
+        }
+        all
+    }
+
+    fn meets_before_long(&self, tick: Tick, law: &PromiseLaw, view: &BodyView) -> bool {
+        let (own, outlook) = (law.course(view), law.before_long());
+        let stride = own.way.length() + own.turn_m;
+        let reach = stride * (outlook.ticks + outlook.lag) + own.room_m + outlook.slack_m;
+        let mut meets = false;
+        self.index
+            .for_each_within(view.centre, view.radius + reach, &mut |id, aura, _| {
+                let course = law.course_of(aura, tick);
+                meets |= id != view.id && course.is_none_or(|other| own.meets(&other, &outlook));
+            });
+        meets
     }
 
     /// A guest stays near the border while the region that it is in has more to do than we have.
@@ -625,7 +694,10 @@ impl Boundary {
                 bound.promise(tick, law.notice_ticks(), bond);
             }
             let own = ClusterKey {
-                class: self.load.class(1, region_of(view, &self.map) != self.me),
+                class: match bound.leaves_at {
+                    Some(_) => LEAVING,
+                    None => self.load.class(1, region_of(view, &self.map) != self.me),
+                },
                 since: track.since.unwrap_or(tick),
                 body: view.id,
             };
@@ -778,11 +850,13 @@ fn strongest(
     watched: &[Watched],
     ghosts: &[Watched],
     cluster: &[BodyView],
+    coming: &[BodyId],
 ) -> Option<(BodyId, Touched)> {
     let members = cluster
         .iter()
         .filter_map(|view| find(watched, ghosts, view.id));
     let calls = members.flat_map(|w| w.due().map(|call| (w.view.id, *call)));
+    let calls = calls.filter(|(_, call)| coming.binary_search(&call.aura).is_err());
     calls.reduce(|best, call| match call.1.is_stronger_than(&best.1) {
         true => call,
         false => best,
