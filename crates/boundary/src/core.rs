@@ -248,6 +248,9 @@ impl Boundary {
     /// An arrival has been put into the world.
     pub fn arrived(&mut self, tick: Tick, arrival: &Arrival) {
         let offer = &arrival.offer;
+        if let HandoverCause::AuraCollision { aura, .. } = offer.cause {
+            self.expect_guest(tick, aura);
+        }
         for (body, member) in offer.cluster.bodies.iter().zip(&offer.members) {
             // The old owner's aura of it, and any older news, is void.
             self.remote

@@ -580,6 +580,18 @@ impl Boundary {
         self.depart(&leave, island)
     }
 
+    /// Something has come because of this body of ours: that one does not go away before the two have met or parted.
+    pub(super) fn expect_guest(&mut self, tick: Tick, host: BodyId) {
+        let Some(law) = self.law else {
+            return;
+        };
+        let bound = self.tracks.get_mut(&host).and_then(|t| t.bound.as_mut());
+        if let Some(bound) = bound {
+            bound.decided_until = bound.decided_until.max(tick + law.notice_ticks() + 2);
+            bound.leaves_at = None;
+        }
+    }
+
     /// They do not leave yet, after all.
     fn stay_on(&mut self, island: &[BodyView]) {
         for view in island {
