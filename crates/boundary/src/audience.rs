@@ -9,8 +9,9 @@
 //!
 //! With size `adaptive` not even all neighbours hear of a body, only those who are near it: see [`Acquaintance::Near`].
 
+use crate::aura_index::AuraIndex;
 use crate::geometry::AuraGeometry;
-use crate::remote_auras::{AuraIndex, RemoteAura, RemoteAuras};
+use crate::remote_auras::{RemoteAura, RemoteAuras};
 use crate::view::BodyView;
 use domain::{Rect, RegionId, RegionMap};
 use serde::{Deserialize, Serialize};
@@ -142,6 +143,13 @@ impl Introductions {
         } = *around;
         audience.clear();
         self.add_places_near(me, map, body, geometry, audience);
+        let hears = |owner: &RegionId| *owner == me || audience.contains(owner);
+        if foreign.owners().iter().all(hears) {
+            audience.sort_unstable();
+            audience.dedup();
+            audience.retain(|region| *region != me);
+            return;
+        }
         let near = body.radius + reach_m;
         foreign.for_each_within(body.centre, near, &mut |id, aura, _| {
             if id != body.id && audience.last() != Some(&aura.owner) {

@@ -4,7 +4,8 @@
 //! it may interact with, each once, in this tick. Everything that could call the body back goes along, so three bodies of three servers do
 //! not throw it to and fro.
 
-use crate::remote_auras::{AuraIndex, RemoteAura};
+use crate::aura_index::AuraIndex;
+use crate::remote_auras::RemoteAura;
 use crate::tie_break;
 use crate::view::BodyView;
 use domain::{BodyId, RegionId};

@@ -11,6 +11,7 @@ pub use recovery::BoundarySnapshot;
 use recovery::{Recovery, UnkeptSnapshot};
 
 use crate::audience::{Acquaintance, Introductions};
+use crate::aura_index::AuraIndex;
 use crate::buffers::Buffers;
 use crate::config::{AuraSize, BoundaryConfig, Policy};
 use crate::geometry::AuraGeometry;
@@ -21,7 +22,7 @@ use crate::load::Load;
 use crate::nursery::{Ghost, Nursery, live_view_of};
 use crate::projection::{Regions, Track};
 use crate::promise::PromiseLaw;
-use crate::remote_auras::{AuraIndex, RemoteAura, RemoteAuras};
+use crate::remote_auras::{RemoteAura, RemoteAuras};
 use crate::tolerance_watch::{ExceededTolerances, ToleranceWatch};
 use crate::view::{Bodies, BodyView, FastBody};
 use domain::{

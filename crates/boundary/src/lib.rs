@@ -22,6 +22,7 @@
 
 pub mod audience;
 pub mod aura_collision;
+pub mod aura_index;
 pub mod boundary_traversal;
 pub mod buffers;
 pub mod cluster;

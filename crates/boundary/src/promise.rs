@@ -29,7 +29,7 @@ use crate::joined::NEAR_M;
 use crate::meeting::{Course, Outlook};
 use crate::remote_auras::RemoteAura;
 use crate::view::BodyView;
-use domain::Tick;
+use domain::{Rect, Tick};
 use glam::{DVec3, Vec3};
 use wire::Bond;
 
@@ -44,6 +44,9 @@ const SAME_GROWTH: f32 = 1.1;
 const CALLED_AHEAD_TICKS: u64 = 3;
 /// Bodies that have parted are at least so far apart, metres.
 const PARTED_M: f64 = 0.3;
+/// A body that is told of is told of until it is farther away by this factor, and by this length, metres.
+const STAY_TOLD: f64 = 1.5;
+const STAY_TOLD_M: f64 = 0.1;
 /// What the engine's single precision may add to a place, metres.
 pub const ROUNDING_M: f64 = 5e-4;
 
@@ -312,12 +315,31 @@ impl PromiseLaw {
         by_half.min(by_lead).max(0.0)
     }
 
-    /// A body this near to foreign ground is told of there: two hops later it may cross.
-    pub fn lead_m(&self, view: &BodyView) -> f64 {
-        match self.rests(view) {
-            true => self.room_m(view),
-            false => self.stride_m(view) * (3 * self.hop_ticks + 2) as f64 + self.room_m(view),
+    /// Where a body may soon be, on the ground plane: if that is foreign ground, the body is told of there, and two hops
+    /// later it may cross. It looks farther in the direction in which it goes than aside. `widely`: those who were told of
+    /// a body hear of it until it is farther away.
+    pub fn lead(&self, view: &BodyView, widely: bool) -> Rect {
+        let (aside, ahead) = match self.rests(view) {
+            true => (self.room_m(view), 0.0),
+            false => {
+                let ticks = (self.hop_ticks + 1) as f64;
+                let aside = self.stride_m(view) * ticks + self.room_m(view);
+                let secs =
+                    (3 * self.hop_ticks + 2) as f64 * self.step_secs - ticks * self.step_secs;
+                (aside, secs * self.shrink)
+            }
+        };
+        let aside = match widely {
+            true => aside * STAY_TOLD + STAY_TOLD_M,
+            false => aside,
+        };
+        let way = [view.velocity.x * ahead, view.velocity.z * ahead];
+        let mut lead = view.ground.grown(aside);
+        for (i, way) in way.into_iter().enumerate() {
+            lead.min[i] += way.min(0.0);
+            lead.max[i] += way.max(0.0);
         }
+        lead
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::geometry::AuraGeometry;
 use crate::view::BodyView;
-use domain::{BodyId, Bounds, Capsule, Epoch, Rect, RegionId, Tick};
+use domain::{BodyId, Capsule, Epoch, RegionId, Tick};
 use glam::DVec3;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -16,8 +16,6 @@ use wire::{AuraDelete, AuraUpsert, ClusterKey};
 /// Tombstones older than this are dropped once there are many: no message is that late.
 const TOMBSTONE_TICKS: u64 = 3_600;
 const MANY_TOMBSTONES: usize = 4_096;
-/// Up to so many auras each is its own box; beyond, they are gathered in cells.
-const FEW_AURAS: usize = 8;
 
 /// One remote aura.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,7 +72,7 @@ impl RemoteAura {
         };
     }
 
-    fn full_radius(&self, geometry: &AuraGeometry, now: Tick) -> f64 {
+    pub(crate) fn full_radius(&self, geometry: &AuraGeometry, now: Tick) -> f64 {
         self.bounding_radius() + self.reach_at(geometry, now)
     }
 
@@ -262,204 +260,6 @@ impl RemoteAuras {
     }
 }
 
-/// Column and row of a square of the ground plane, in one number that sorts as the pair does.
-type Cell = u64;
-
-/// The auras of one tick, sorted by cells of the ground plane, so that a body is compared only with those
-/// around it.
-#[derive(Clone, Debug, Default)]
-pub struct AuraIndex {
-    // Ascending by cell.
-    auras: Vec<Placed>,
-    widest_m: f64,
-    cell_m: f64,
-    boxes: Vec<Bounds>,
-    fallen_silent: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Placed {
-    /// That of its centre.
-    cell: Cell,
-    body: BodyId,
-    aura: RemoteAura,
-    /// At the index's tick.
-    radius: f64,
-}
-
-impl AuraIndex {
-    /// Sorts the auras that reach into `space`, as they are at this tick.
-    pub fn build(remote: &RemoteAuras, geometry: &AuraGeometry, now: Tick, space: &Rect) -> Self {
-        let mut auras = Vec::with_capacity(remote.len());
-        let mut widest_m = 1.0_f64;
-        let mut fallen_silent = 0;
-        let first_overdue = geometry.first_overdue_ticks();
-        let late = Lateness::of(remote, geometry, now);
-        for (body, aura) in remote.iter() {
-            let is_awake = aura.growth > 0.0 && aura.provisional_until.is_none();
-            fallen_silent += u64::from(is_awake && now.since(aura.tick) == first_overdue);
-            let radius = aura.full_radius(geometry, now) + late.widens_m(aura);
-            if space.distance_squared(aura.centre.x, aura.centre.z) <= radius * radius {
-                widest_m = widest_m.max(radius);
-                let cell = 0;
-                auras.push(Placed {
-                    cell,
-                    body,
-                    aura: *aura,
-                    radius,
-                });
-            }
-        }
-        let cell_m = 2.0 * widest_m;
-        for Placed { cell, aura, .. } in &mut auras {
-            *cell = cell_at(aura.centre.x, aura.centre.z, cell_m);
-        }
-        auras.sort_unstable_by_key(|placed| (placed.cell, placed.body));
-        let mut index = Self {
-            auras,
-            widest_m,
-            cell_m,
-            boxes: Vec::new(),
-            fallen_silent,
-        };
-        index.boxes = index.gather_boxes();
-        index
-    }
-
-    fn gather_boxes(&self) -> Vec<Bounds> {
-        let bounds = |placed: &Placed| Bounds::of_sphere(placed.aura.centre, placed.radius);
-        if self.auras.len() <= FEW_AURAS {
-            return self.auras.iter().map(bounds).collect();
-        }
-        self.auras
-            .chunk_by(|a, b| a.cell == b.cell)
-            .filter_map(|neighbours| neighbours.iter().map(bounds).reduce(Bounds::union))
-            .collect()
-    }
-
-    /// Is there none?
-    pub fn is_empty(&self) -> bool {
-        self.auras.is_empty()
-    }
-
-    /// How far from the nearest side of the rectangle one of them reaches into it; 0 if none does.
-    pub fn depth_in(&self, rect: &Rect) -> f64 {
-        let depth = |placed: &Placed| {
-            let centre = placed.aura.centre;
-            let from = |i: usize, v: f64| (v - rect.min[i]).min(rect.max[i] - v);
-            from(0, centre.x).min(from(1, centre.z)) + placed.radius
-        };
-        self.auras.iter().map(depth).fold(0.0, f64::max)
-    }
-
-    /// Does the ball touch one of them?
-    pub fn is_near(&self, centre: DVec3, radius: f64) -> bool {
-        let mut is_near = false;
-        self.for_each_within(centre, radius, &mut |_, _, _| is_near = true);
-        is_near
-    }
-
-    /// How many auras of moving bodies have had no news for one tick longer than the tolerances allow. Whoever asks at every
-    /// tick counts each silence once.
-    pub fn fallen_silent(&self) -> u64 {
-        self.fallen_silent
-    }
-
-    /// Boxes that together hold every aura: what lies outside all of them touches none.
-    pub fn boxes(&self) -> &[Bounds] {
-        &self.boxes
-    }
-
-    /// Calls back for every aura the body touches, with the depth.
-    pub fn for_each_touched(
-        &self,
-        body: &BodyView,
-        mut touched: impl FnMut(BodyId, &RemoteAura, f64),
-    ) {
-        self.for_each_within(body.centre, body.radius, &mut touched);
-    }
-
-    /// Calls back for every aura that the ball touches, with the depth.
-    pub fn for_each_within(
-        &self,
-        centre: DVec3,
-        radius: f64,
-        touched: &mut impl FnMut(BodyId, &RemoteAura, f64),
-    ) {
-        let around = Bounds::of_sphere(centre, radius + self.widest_m);
-        let cell = |v: f64| cell_number(v, self.cell_m);
-        for x in cell(around.min.x)..=cell(around.max.x) {
-            let first = pack(x, cell(around.min.z));
-            let last = pack(x, cell(around.max.z));
-            let start = self.auras.partition_point(|placed| placed.cell < first);
-            let column = self.auras[start..]
-                .iter()
-                .take_while(|placed| placed.cell <= last);
-            for placed in column {
-                let sum = placed.radius + radius;
-                let distance = placed.aura.centre.distance(centre);
-                if distance <= sum {
-                    touched(placed.body, &placed.aura, sum - distance);
-                }
-            }
-        }
-    }
-}
-
-/// Who is later than the tolerances allow. Moving bodies are told of at every second tick; if those of a region have no news,
-/// the news of its
-/// resting bodies is missing as well, and each of them may have been thrown.
-struct Lateness {
-    widening_m: Vec<(RegionId, f64)>,
-}
-
-impl Lateness {
-    fn of(remote: &RemoteAuras, geometry: &AuraGeometry, now: Tick) -> Self {
-        let mut newest: Vec<(RegionId, Tick)> = Vec::new();
-        let moving = |aura: &&RemoteAura| aura.growth > 0.0 && aura.provisional_until.is_none();
-        let speaks = geometry.late_growth_m > 0.0;
-        for aura in remote.auras.values().filter(moving).filter(|_| speaks) {
-            match newest.iter_mut().find(|(owner, _)| *owner == aura.owner) {
-                Some((_, tick)) => *tick = (*tick).max(aura.tick),
-                None => newest.push((aura.owner, aura.tick)),
-            }
-        }
-        let widening_m = newest.into_iter().filter_map(|(owner, tick)| {
-            let late = geometry.late_ticks(now.since(tick));
-            (late > 0).then_some((owner, geometry.late_growth_m * late as f64))
-        });
-        Self {
-            widening_m: widening_m.collect(),
-        }
-    }
-
-    /// Growing auras widen by themselves.
-    fn widens_m(&self, aura: &RemoteAura) -> f64 {
-        if aura.growth > 0.0 || aura.provisional_until.is_some() {
-            return 0.0;
-        }
-        let of_owner = self
-            .widening_m
-            .iter()
-            .find(|(owner, _)| *owner == aura.owner);
-        of_owner.map_or(0.0, |(_, widening)| *widening)
-    }
-}
-
-fn cell_at(x: f64, z: f64, cell_m: f64) -> Cell {
-    pack(cell_number(x, cell_m), cell_number(z, cell_m))
-}
-
-/// Cells are metres wide: 32 bits reach beyond any world, and farther out all is one cell.
-fn cell_number(v: f64, cell_m: f64) -> i32 {
-    (v / cell_m).floor() as i32
-}
-
-fn pack(x: i32, z: i32) -> Cell {
-    let ascending = |cell: i32| u64::from((cell as u32) ^ 0x8000_0000);
-    ascending(x) << 32 | ascending(z)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -549,43 +349,5 @@ mod tests {
         assert_eq!(auras.len(), 1);
         auras.expire(Tick(21));
         assert!(auras.is_empty());
-    }
-
-    /// AP-4: a moving body of which nothing is heard for longer than the tolerances allow is noticed, once; a sleeper may be silent.
-    #[test]
-    fn silence_is_noticed_once() {
-        let geometry = AuraGeometry::of(&safe());
-        let mut auras = RemoteAuras::default();
-        let mut moving = upsert(7, 1, 10, 0.0);
-        moving.growth = 0.5;
-        auras.upsert(RegionId(1), &moving);
-        auras.upsert(RegionId(1), &upsert(8, 1, 10, 0.0));
-        let silent = |tick| {
-            let index = AuraIndex::build(&auras, &geometry, Tick(tick), &Rect::EVERYWHERE);
-            index.fallen_silent()
-        };
-        assert_eq!((10..60).map(silent).sum::<u64>(), 1);
-        assert_eq!(silent(10 + geometry.max_age_ticks), 0, "still in time");
-    }
-
-    #[test]
-    fn many_auras_are_found_through_cells() {
-        let mut auras = RemoteAuras::default();
-        for body in 0..100 {
-            auras.upsert(RegionId(1), &upsert(body, 1, 10, body as f64 * 10.0));
-        }
-        let geometry = AuraGeometry::of(&safe());
-        let index = AuraIndex::build(&auras, &geometry, Tick(10), &Rect::EVERYWHERE);
-        for (x, expected) in [
-            (20.0, vec![2]),
-            (23.1, vec![]),
-            (22.9, vec![2]),
-            (985.0, vec![]),
-        ] {
-            let mut found = Vec::new();
-            index.for_each_touched(&ball(1000, x, 0.0, 0.5), |id, _, _| found.push(id.0));
-            found.dedup();
-            assert_eq!(found, expected, "at {x}");
-        }
     }
 }

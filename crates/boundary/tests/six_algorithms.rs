@@ -1,13 +1,14 @@
 //! AP-33: the thesis's six algorithms, each called by its own name and tried alone: AC, BT, OBC, OBU, OBE, BNU.
 
 use boundary::aura_collision::strongest_call;
+use boundary::aura_index::AuraIndex;
 use boundary::boundary_traversal::{destination, island};
 use boundary::buffers::Buffers;
 use boundary::cluster::ClusterFinder;
 use boundary::projection::{
     Track, object_boundary_create, object_boundary_exit, object_boundary_update,
 };
-use boundary::remote_auras::{AuraIndex, RemoteAuras};
+use boundary::remote_auras::RemoteAuras;
 use boundary::{AuraGeometry, AuraSize, BodyView, BoundaryConfig, LifeState};
 use domain::{BodyId, Epoch, Layout, Rect, RegionId, RegionMap, Tick};
 use glam::DVec3;

@@ -660,7 +660,7 @@ impl Region {
             let Some(track) = self.boundary.track(view.id) else {
                 continue;
             };
-            let lead = view.ground.grown(law.lead_m(&view));
+            let lead = law.lead(&view, false);
             if !home.contains(&lead) && track.state != LifeState::Injected {
                 let neighbours = map.neighbours(self.config.id).iter().copied();
                 let is_near = |other: &RegionId| map.rect(*other).touches(&lead);

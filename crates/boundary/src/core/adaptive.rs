@@ -10,6 +10,7 @@ use super::departing::Leave;
 use super::projecting::{remember, tell};
 use super::{Boundary, Departure, ISLAND_TEST_TICKS};
 use crate::audience::Surroundings;
+use crate::aura_index::AuraIndex;
 use crate::boundary_traversal::{destination, region_of};
 use crate::joined::{Found, Joined};
 use crate::keeping::Place;
@@ -20,16 +21,11 @@ use crate::projection::{
     Track, object_boundary_create, object_boundary_exit, state_at, touched_boundaries,
 };
 use crate::promise::PromiseLaw;
-use crate::remote_auras::AuraIndex;
 use crate::view::{Bodies, BodyView, FastBody};
 use domain::{BodyId, Capsule, Epoch, Rect, RegionId, Tick};
 use smallvec::SmallVec;
 use wire::{AuraUpsert, Bond, ClusterKey, HandoverCause};
 
-/// A body that is told of goes on being told of until it is this much farther from the border than it was when that
-/// began: no flicker.
-const STAY_TOLD: f64 = 1.5;
-const STAY_TOLD_M: f64 = 0.1;
 /// An island goes home only if nothing is this near beyond what links: it would be called back when something wakes.
 const ISLAND_SLACK_M: f64 = 0.25;
 
@@ -229,16 +225,12 @@ impl Boundary {
         self.watch
             .speed(view.speed(), &mut track.too_fast, &self.config.tolerances);
         let was_told_of = self.projecting.contains(&view.id);
-        let lead = law.lead_m(view);
-        let depth = match was_told_of {
-            true => lead * STAY_TOLD + STAY_TOLD_M,
-            false => lead,
-        };
-        let is_inside = home.contains(&view.ground.grown(depth));
+        let lead = law.lead(view, was_told_of);
+        let is_inside = home.contains(&lead);
         if is_inside && track.state == LifeState::HostRegion && !was_told_of {
             return false;
         }
-        let touched = touched_boundaries(&view.ground, depth, self.neighbours.iter().copied());
+        let touched = touched_boundaries(&lead, 0.0, self.neighbours.iter().copied());
         let touched: SmallVec<[RegionId; 4]> = touched.collect();
         let state = state_at(&view.ground, home, &touched);
         let lingers = track

@@ -1,12 +1,13 @@
 //! Holding bodies to what they have promised (see [`crate::keeping`]): after the step, before anybody looks.
 
 use super::Boundary;
+use crate::aura_index::AuraIndex;
 use crate::handover::Arrival;
 use crate::keeping::{Hold, Kept, Place, share_kept, share_with_room, share_within_home};
 use crate::nursery::live_view_of;
 use crate::projection::Track;
 use crate::promise::{PromiseLaw, ROUNDING_M, way_m};
-use crate::remote_auras::{AuraIndex, RemoteAura};
+use crate::remote_auras::RemoteAura;
 use crate::view::{Bodies, BodyView, FastBody};
 use domain::{Body, BodyId, Bounds, Rect, Tick};
 use rustc_hash::FxHashMap;

@@ -2,12 +2,13 @@
 
 use super::Boundary;
 use super::projecting::{boundaries_near, remember, tell};
+use crate::aura_index::AuraIndex;
 use crate::config::Policy;
 use crate::lifecycle::LifeState;
 use crate::nursery::{Ghost, live_view_of, view_of};
 use crate::projection::{Regions, Track, object_boundary_update};
 use crate::promise::PromiseLaw;
-use crate::remote_auras::{AuraIndex, RemoteAura};
+use crate::remote_auras::RemoteAura;
 use crate::view::BodyView;
 use domain::{Body, BodyId, Epoch, Rect, Tick};
 
@@ -37,8 +38,8 @@ impl Boundary {
     fn is_near_others(&self, tick: Tick, body: &Body) -> bool {
         if let Some(law) = &self.law {
             let view = live_view_of(body, self.config.gravity);
-            let lead = view.ground.grown(law.lead_m(&view));
-            return !self.home().contains(&lead) || self.is_in_the_way(tick, law, &view);
+            return !self.home().contains(&law.lead(&view, false))
+                || self.is_in_the_way(tick, law, &view);
         }
         let view = view_of(body);
         let mut near = boundaries_near(&view, &self.neighbours, &self.geometry);
