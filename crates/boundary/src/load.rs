@@ -21,6 +21,8 @@ const LEVEL: f64 = 1.03;
 const SMALL_PARTS: u64 = 64;
 /// Classes of small clusters begin here.
 const SMALL: u16 = 64;
+/// Small clusters that are away from home come after all that are at home.
+const AWAY: u16 = 1 << 14;
 /// The class of a guest that is about to go home: it calls nobody, and comes when it is called.
 pub const LEAVING: u16 = u16::MAX;
 /// So many classes of sizes and places has each level.
@@ -75,7 +77,10 @@ impl Load {
         let size_class = bodies.max(1).ilog2() as u16;
         let by_size = |largest: u16| 2 * (largest - size_class.min(largest)) + u16::from(is_away);
         match bodies <= self.most_small() {
-            true => SMALL + self.level * PER_LEVEL + by_size(LARGEST_SMALL_SIZE_CLASS),
+            true => {
+                let away = if is_away { AWAY } else { 0 };
+                SMALL + away + self.level * PER_LEVEL + by_size(LARGEST_SMALL_SIZE_CLASS)
+            }
             false => by_size(LARGEST_SIZE_CLASS),
         }
     }
@@ -91,6 +96,10 @@ impl Load {
             return larger_than(size_class).unwrap_or(usize::MAX);
         };
         let large = self.most_small() + 1;
+        if foreign < SMALL + AWAY {
+            // Ours may be away, and what is small and at home stays before it.
+            return large;
+        }
         match self.level.cmp(&level) {
             std::cmp::Ordering::Less => 1,
             std::cmp::Ordering::Greater => large,
@@ -105,7 +114,7 @@ impl Load {
 /// How busy the owner of a cluster of this class is, as far as the class says.
 pub fn level_in(class: u16) -> Option<u16> {
     let of_small = class.checked_sub(SMALL).filter(|_| class != LEAVING)?;
-    Some(of_small / PER_LEVEL)
+    Some(of_small % AWAY / PER_LEVEL)
 }
 
 fn level_of(work: u64) -> u16 {
