@@ -1,12 +1,15 @@
 //! How busy a region is, and what follows for the ranks of its clusters (size `adaptive`).
 //!
-//! Of two clusters that must come together the one that is cheaper to move goes, and of two that cost next to nothing
-//! the one whose owner is busier. So work drifts from busy regions to idle ones wherever bodies meet at a border,
-//! without a message of its own: the rank that is told with every aura says how busy its owner is.
+//! Of two clusters that must come together the one that is cheaper to move goes. Of two that cost next to nothing the one
+//! that is away from home goes, and of two at home the one whose owner is busier. So bodies stay where they are, and work
+//! drifts from busy regions to idle ones wherever bodies meet at a border, without a message of its own: the rank that is
+//! told with every aura says how busy its owner is.
 //!
 //! ```text
-//!   class      0 ..................... 63 │ 64 ...............................................
-//!   cluster    large: the larger stays    │ small: that of the idler owner stays, then the larger
+//!   class      0 ........... 63 │ 64 .................. │ 64 + 2¹⁴ ............... │ 2¹⁶ − 1
+//!   cluster    large:           │ small, at home: that  │ small, away: that of the │ a guest that is about
+//!              the larger stays │ of the idler owner    │ idler owner stays, then  │ to go home
+//!                               │ stays, then the larger│ the larger               │
 //! ```
 //!
 //! Work is counted, never measured: a decision that reads a clock cannot be repeated (I7).
@@ -91,11 +94,11 @@ impl Load {
         if foreign == LEAVING {
             return 1;
         }
+        let large = self.most_small() + 1;
         let Some(level) = level_in(foreign) else {
             let size_class = LARGEST_SIZE_CLASS - foreign / 2;
-            return larger_than(size_class).unwrap_or(usize::MAX);
+            return larger_than(size_class).unwrap_or(usize::MAX).max(large);
         };
-        let large = self.most_small() + 1;
         if foreign < SMALL + AWAY {
             // Ours may be away, and what is small and at home stays before it.
             return large;
@@ -132,19 +135,27 @@ mod tests {
         load
     }
 
-    /// A small cluster goes to the idler owner, whatever its size and place.
+    /// A small cluster stays at home, or else goes to the idler owner, whatever its size.
     #[test]
-    fn of_small_clusters_that_of_the_idler_owner_stays() {
+    fn of_small_clusters_the_one_at_home_stays_then_that_of_the_idler_owner() {
         let (busy, idle) = (load(1_100), load(1_000));
-        assert!(idle.class(1, true) < busy.class(16, false));
+        assert!(busy.class(1, false) < idle.class(15, true));
+        assert!(idle.class(1, false) < busy.class(16, false));
+        assert!(idle.class(1, true) < busy.class(16, true));
         assert!(
             idle.class(15, false) < idle.class(1, false),
             "then the larger"
         );
-        assert!(
-            idle.class(2, false) < idle.class(2, true),
-            "then the one at home"
-        );
+    }
+
+    /// A guest that leaves calls nobody, and comes when it is called.
+    #[test]
+    fn what_leaves_comes_last() {
+        assert!(load(1 << 40).class(1, true) < LEAVING);
+        assert_eq!(load(5).enough_to_stay(LEAVING), 1);
+        assert_eq!(level_in(LEAVING), None);
+        let (home, away) = (load(900).class(1, false), load(900).class(1, true));
+        assert_eq!(level_in(home), level_in(away));
     }
 
     /// What is much work to move stays, however busy its owner is.

@@ -18,7 +18,7 @@ use crate::lifecycle::LifeState;
 use crate::load::{LEAVING, level_in};
 use crate::nursery::Ghost;
 use crate::projection::{
-    Track, object_boundary_create, object_boundary_exit, state_at, touched_boundaries,
+    Bound, Track, object_boundary_create, object_boundary_exit, state_at, touched_boundaries,
 };
 use crate::promise::PromiseLaw;
 use crate::view::{Bodies, BodyView, FastBody};
@@ -325,7 +325,7 @@ impl Boundary {
         }
         let unborn = ghosts.iter().filter(|w| !w.touched.is_empty());
         let starts: Vec<BodyId> = open.into_iter().chain(unborn).map(|w| w.view.id).collect();
-        let strays = self.strays(tick, law, watched);
+        let strays = self.strays(tick, watched);
         if starts.is_empty() && strays.is_empty() {
             return Vec::new();
         }
@@ -406,25 +406,16 @@ impl Boundary {
         coming
     }
 
-    /// Bodies wholly outside that nothing foreign has been in the way of for a while, and that have said that they leave.
-    fn strays(&mut self, tick: Tick, law: &PromiseLaw, watched: &[Watched]) -> Vec<BodyId> {
+    /// Bodies wholly outside that nothing foreign has been in the way of for a while.
+    fn strays(&self, tick: Tick, watched: &[Watched]) -> Vec<BodyId> {
         if !tick.0.is_multiple_of(ISLAND_TEST_TICKS) {
             return Vec::new();
         }
         let home = self.home();
-        let mut strays = Vec::new();
-        for w in watched {
-            let id = w.view.id;
-            if w.is_due() || home.touches(&w.view.ground) || !self.has_stayed(tick, id) {
-                continue;
-            }
-            let bound = self.tracks.get_mut(&id).and_then(|t| t.bound.as_mut());
-            match bound.map(|bound| bound.leaves_at.get_or_insert(tick + law.heard_ticks())) {
-                Some(leaves_at) if *leaves_at > tick => {}
-                _ => strays.push(id),
-            }
-        }
-        strays
+        let outside = |w: &&Watched| {
+            !w.is_due() && !home.touches(&w.view.ground) && self.has_stayed(tick, w.view.id)
+        };
+        watched.iter().filter(outside).map(|w| w.view.id).collect()
     }
 
     fn clusters(
@@ -560,7 +551,9 @@ impl Boundary {
             return None;
         }
         let to = destination(island, &self.map);
-        if self.is_better_off_here(island, to) {
+        // Who has said goodbye leaves, even if it is busier there now: words go to and fro otherwise.
+        let is_leaving = |view: &BodyView| self.leaves_at(view.id).is_some();
+        if !island.iter().all(is_leaving) && self.is_better_off_here(island, to) {
             self.stay_on(island);
             return None;
         }
@@ -602,6 +595,11 @@ impl Boundary {
             }
             None => self.nursery.contains_key(&id),
         }
+    }
+
+    fn leaves_at(&self, id: BodyId) -> Option<Tick> {
+        let bound = self.tracks.get(&id).and_then(|track| track.bound.as_ref());
+        bound.and_then(|bound| bound.leaves_at)
     }
 
     /// Have all been heard to leave? Those that have not said so do it now.
@@ -708,7 +706,7 @@ impl Boundary {
             if bound.decided_until < tick {
                 track.key = None;
             }
-            let key = track.key.unwrap_or(own);
+            let key = track.key.unwrap_or_else(|| as_told(bound, &bond, own));
             let is_news = bound.told != Some((bond, key));
             bound.told = Some((bond, key));
             let mut upsert = upsert_of(view, track.epoch, &bond, key);
@@ -801,8 +799,17 @@ impl Boundary {
     }
 }
 
+/// Of what rests nothing new is said only because its owner has become busier or idler: a settled world says nothing.
+fn as_told(bound: &Bound, bond: &Bond, own: ClusterKey) -> ClusterKey {
+    let same_but_for_class = |told: &ClusterKey| (told.since, told.body) == (own.since, own.body);
+    let goodbye = |key: &ClusterKey| key.class == LEAVING;
+    let told = bound.told.map(|(_, key)| key);
+    let told = told.filter(|told| same_but_for_class(told) && goodbye(told) == goodbye(&own));
+    told.filter(|_| bond.growth == 0.0).unwrap_or(own)
+}
+
 /// The ball stands until then and no longer.
-fn end_standing(bound: &mut crate::projection::Bound, end: Tick) {
+fn end_standing(bound: &mut Bound, end: Tick) {
     if let Some(standing) = bound.bonds.last_mut() {
         standing.until.get_or_insert(end);
     }
