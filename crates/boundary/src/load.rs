@@ -1,15 +1,14 @@
 //! How busy a region is, and what follows for the ranks of its clusters (size `adaptive`).
 //!
 //! Of two clusters that must come together the one that is cheaper to move goes. Of two that cost next to nothing the one
-//! that is away from home goes, and of two at home the one whose owner is busier. So bodies stay where they are, and work
-//! drifts from busy regions to idle ones wherever bodies meet at a border, without a message of its own: the rank that is
-//! told with every aura says how busy its owner is.
+//! that is away from home goes, unless the other one's owner is clearly busier; and of two at home the one whose owner is
+//! busier. So bodies stay where they are, and work drifts from busy regions to idle ones wherever bodies meet at a border,
+//! without a message of its own: the rank that is told with every aura says how busy its owner is.
 //!
 //! ```text
-//!   class      0 ........... 63 │ 64 .................. │ 64 + 2¹⁴ ............... │ 2¹⁶ − 1
-//!   cluster    large:           │ small, at home: that  │ small, away: that of the │ a guest that is about
-//!              the larger stays │ of the idler owner    │ idler owner stays, then  │ to go home
-//!                               │ stays, then the larger│ the larger               │
+//!   class      0 ........... 63 │ 64 ......................................... │ 2¹⁶ − 1
+//!   cluster    large:           │ small: that of the idler owner stays, being  │ a guest that is about
+//!              the larger stays │ away counts as 6 % of work; then the larger  │ to go home
 //! ```
 //!
 //! Work is counted, never measured: a decision that reads a clock cannot be repeated (I7).
@@ -24,8 +23,8 @@ const LEVEL: f64 = 1.03;
 const SMALL_PARTS: u64 = 64;
 /// Classes of small clusters begin here.
 const SMALL: u16 = 64;
-/// Small clusters that are away from home come after all that are at home.
-const AWAY: u16 = 1 << 14;
+/// A small cluster that is away from home goes, unless the owner of the other one is busier by so many levels.
+const LEVELS_AWAY: u16 = 2;
 /// The class of a guest that is about to go home: it calls nobody, and comes when it is called.
 pub const LEAVING: u16 = u16::MAX;
 /// So many classes of sizes and places has each level.
@@ -81,8 +80,8 @@ impl Load {
         let by_size = |largest: u16| 2 * (largest - size_class.min(largest)) + u16::from(is_away);
         match bodies <= self.most_small() {
             true => {
-                let away = if is_away { AWAY } else { 0 };
-                SMALL + away + self.level * PER_LEVEL + by_size(LARGEST_SMALL_SIZE_CLASS)
+                let level = self.level + if is_away { LEVELS_AWAY } else { 0 };
+                SMALL + level * PER_LEVEL + by_size(LARGEST_SMALL_SIZE_CLASS)
             }
             false => by_size(LARGEST_SIZE_CLASS),
         }
@@ -99,11 +98,9 @@ impl Load {
             let size_class = LARGEST_SIZE_CLASS - foreign / 2;
             return larger_than(size_class).unwrap_or(usize::MAX).max(large);
         };
-        if foreign < SMALL + AWAY {
-            // Ours may be away, and what is small and at home stays before it.
-            return large;
-        }
-        match self.level.cmp(&level) {
+        // Ours may be away, which counts as much as being busier.
+        let foreign_level = level + if is_away(foreign) { LEVELS_AWAY } else { 0 };
+        match (self.level + LEVELS_AWAY).cmp(&foreign_level) {
             std::cmp::Ordering::Less => 1,
             std::cmp::Ordering::Greater => large,
             std::cmp::Ordering::Equal => {
@@ -117,7 +114,13 @@ impl Load {
 /// How busy the owner of a cluster of this class is, as far as the class says.
 pub fn level_in(class: u16) -> Option<u16> {
     let of_small = class.checked_sub(SMALL).filter(|_| class != LEAVING)?;
-    Some(of_small % AWAY / PER_LEVEL)
+    let away = if is_away(class) { LEVELS_AWAY } else { 0 };
+    Some((of_small / PER_LEVEL).saturating_sub(away))
+}
+
+/// Is a cluster of this class away from home?
+fn is_away(class: u16) -> bool {
+    class % 2 == 1
 }
 
 fn level_of(work: u64) -> u16 {
@@ -135,11 +138,12 @@ mod tests {
         load
     }
 
-    /// A small cluster stays at home, or else goes to the idler owner, whatever its size.
+    /// A small cluster stays at home, or goes to an owner that is clearly idler, whatever its size.
     #[test]
     fn of_small_clusters_the_one_at_home_stays_then_that_of_the_idler_owner() {
-        let (busy, idle) = (load(1_100), load(1_000));
+        let (busy, idle) = (load(1_030), load(1_000));
         assert!(busy.class(1, false) < idle.class(15, true));
+        assert!(load(1_100).class(1, false) > idle.class(15, true));
         assert!(idle.class(1, false) < busy.class(16, false));
         assert!(idle.class(1, true) < busy.class(16, true));
         assert!(

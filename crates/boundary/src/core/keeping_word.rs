@@ -31,8 +31,16 @@ impl Boundary {
         let mut near = self.look(&law, &home, bodies);
         let mut shares: Vec<(BodyId, f64)> = Vec::new();
         let mut free: Vec<(BodyId, f64)> = Vec::new();
+        // Both are in the order of ids.
+        let mut bound = self.bound.iter().peekable();
         for view in &near {
-            let outside = self.share_kept_out(tick, &law, view);
+            while bound.next_if(|id| **id < view.id).is_some() {}
+            let is_bound = bound.next_if(|id| **id == view.id).is_some();
+            // Most of what is near a border has promised nothing and stays at home.
+            if !is_bound && !self.is_new_or_concerned(view.id) && home.contains(&view.ground) {
+                continue;
+            }
+            let outside = self.share_kept_out(tick, &law, view, is_bound);
             if outside < 1.0 {
                 self.kept.kept_out += 1;
                 shares.push((view.id, outside));
@@ -125,6 +133,11 @@ impl Boundary {
         before.or_else(|| self.entered.get(&id).copied())
     }
 
+    /// Something foreign was near it after the last step, or it has come since.
+    fn is_new_or_concerned(&self, id: BodyId) -> bool {
+        self.concerned.binary_search(&id).is_ok() || self.entered.contains_key(&id)
+    }
+
     /// How much of its last way a body may go.
     fn share_kept(&self, tick: Tick, law: &PromiseLaw, view: &BodyView) -> f64 {
         // What sleeps has not moved.
@@ -158,11 +171,9 @@ impl Boundary {
     /// How much of its last way a body may go before it comes where a foreign one may be. The argument in one sentence:
     /// of two bodies that touch for the
     /// first time, one has moved, and that one was not kept out.
-    fn share_kept_out(&self, tick: Tick, law: &PromiseLaw, view: &BodyView) -> f64 {
-        let is_near = || {
-            self.concerned.binary_search(&view.id).is_ok() || self.entered.contains_key(&view.id)
-        };
-        if view.asleep || self.index.is_empty() || !(self.bound.contains(&view.id) || is_near()) {
+    fn share_kept_out(&self, tick: Tick, law: &PromiseLaw, view: &BodyView, is_bound: bool) -> f64 {
+        let is_idle = view.asleep || self.index.is_empty();
+        if is_idle || !(is_bound || self.is_new_or_concerned(view.id)) {
             return 1.0;
         }
         let Some(before) = self.place_before(view.id) else {
