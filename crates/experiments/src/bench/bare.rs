@@ -1,6 +1,7 @@
 //! `bare`: the same crowd in Rapier alone and on 1, 2, 4 and 8 regions.
 //!
 //! ```text
+//!   first:    1, 2, 4, 8 regions under the eyes of the checkers, not timed
 //!   a round:  Rapier │ 1 region │ 2 regions │ 4 regions │ 8 regions │ Rapier      each by itself
 //!                                                                   │ 1 region and Rapier, tick by tick in turn
 //! ```
@@ -8,7 +9,7 @@
 //! Each by itself, because 8,000 bodies fit into a machine's caches where twice as many do not: an engine that shares
 //! them with the run it is compared with was measured at nearly twice its time.
 
-use super::spent::{Spent, errors, middle};
+use super::spent::{Spent, middle};
 use super::trial::{Alone, Company, Place, Runner, Trial};
 use super::{Extent, bare_report, no_errors};
 use crate::result::{Claim, ExperimentError, ExperimentInfo, ExperimentResult};
@@ -38,6 +39,8 @@ pub(super) struct Size {
 /// All rounds of one crowd on so many servers.
 pub(super) struct Cell {
     pub(super) servers: usize,
+    /// What the checkers found.
+    pub(super) errors: u64,
     pub(super) runs: Vec<Spent>,
 }
 
@@ -45,6 +48,7 @@ impl Size {
     fn new(bodies: usize) -> Self {
         let cell = |servers| Cell {
             servers,
+            errors: 0,
             runs: Vec::new(),
         };
         Self {
@@ -105,8 +109,14 @@ fn measure(extent: &Extent, progress: &mut dyn FnMut(f64)) -> Result<Vec<Size>, 
         .collect();
     let plan = Plan { extent, seconds };
     let mut sizes: Vec<Size> = numbers.iter().map(|bodies| Size::new(*bodies)).collect();
-    let work = |round: u32| places.iter().map(move |place| plan.work(place, round));
-    let mut runner = Runner::new((0..extent.rounds).flat_map(work).sum(), progress);
+    let work = places.iter().map(|place| plan.work(place)).sum();
+    let mut runner = Runner::new(work, progress);
+    for (size, place) in sizes.iter_mut().zip(&places) {
+        for cell in &mut size.cells {
+            let watched = plan.trial(place, cell.servers).watched();
+            cell.errors = runner.run(&watched)?.errors();
+        }
+    }
     for round in 0..extent.rounds {
         for (size, place) in sizes.iter_mut().zip(&places) {
             plan.run(&mut runner, place, size, round)?;
@@ -116,7 +126,6 @@ fn measure(extent: &Extent, progress: &mut dyn FnMut(f64)) -> Result<Vec<Size>, 
 }
 
 /// What all runs have in common.
-#[derive(Clone, Copy)]
 struct Plan<'e> {
     extent: &'e Extent,
     seconds: f64,
@@ -133,7 +142,7 @@ impl Plan<'_> {
     ) -> Result<(), ExperimentError> {
         let before = runner.run_alone(&self.alone(place));
         for cell in &mut size.cells {
-            let trial = self.trial(place, cell.servers, round);
+            let trial = self.trial(place, cell.servers);
             cell.runs.push(runner.run(&trial)?);
         }
         let after = runner.run_alone(&self.alone(place));
@@ -142,10 +151,13 @@ impl Plan<'_> {
         Ok(())
     }
 
-    fn work(&self, place: &Place, round: u32) -> f64 {
-        let trials = servers_for(place.crowd.bodies).map(|n| self.trial(place, n, round));
-        let trials = trials.chain([self.in_turn(place, round)]);
-        2.0 * self.alone(place).work() + trials.map(|trial| trial.work()).sum::<f64>()
+    /// Of all rounds with this crowd, and of watching it before.
+    fn work(&self, place: &Place) -> f64 {
+        let servers = || servers_for(place.crowd.bodies).map(|n| self.trial(place, n));
+        let watched: f64 = servers().map(|trial| trial.watched().work()).sum();
+        let timed: f64 = servers().map(|trial| trial.work()).sum();
+        let bare = 2.0 * self.alone(place).work() + self.in_turn(place, 0).work();
+        watched + f64::from(self.extent.rounds) * (timed + bare)
     }
 
     fn alone<'p>(&self, place: &'p Place) -> Alone<'p> {
@@ -156,26 +168,25 @@ impl Plan<'_> {
         }
     }
 
-    fn trial<'p>(&self, place: &'p Place, servers: usize, round: u32) -> Trial<'p> {
+    fn trial<'p>(&self, place: &'p Place, servers: usize) -> Trial<'p> {
         Trial {
             place,
             servers,
             network: NetworkConditions::data_centre(),
             seed: self.extent.seed,
             seconds: self.seconds,
-            watched: round == 0,
+            watched: false,
             company: Company::Alone,
         }
     }
 
     fn in_turn<'p>(&self, place: &'p Place, round: u32) -> Trial<'p> {
         Trial {
-            watched: false,
             company: match round.is_multiple_of(2) {
                 true => Company::BareFirst,
                 false => Company::BareLast,
             },
-            ..self.trial(place, 1, round)
+            ..self.trial(place, 1)
         }
     }
 }
@@ -195,7 +206,7 @@ fn crowd(bodies: usize) -> Crowd {
 
 fn add_claims(result: &mut ExperimentResult, sizes: &[Size]) {
     let cells = sizes.iter().flat_map(|size| &size.cells);
-    let errors = cells.map(|cell| errors(&cell.runs)).sum();
+    let errors = cells.map(|cell| cell.errors).sum();
     result.claims.push(no_errors("bare", errors));
     let verdicts = || {
         let runs = sizes.iter().flat_map(|size| &size.in_turn);
@@ -224,7 +235,6 @@ pub(super) mod tests {
             slowest_ms,
             all_ms: slowest_ms * servers as f64,
             step_ms: 0.8 * slowest_ms * servers as f64,
-            errors: Some(0),
             ..Spent::default()
         }
     }
@@ -240,6 +250,7 @@ pub(super) mod tests {
                 .zip(ratios)
                 .map(|(servers, ratio)| Cell {
                     servers,
+                    errors: 0,
                     runs: DRIFT.map(|drift| run(servers, drift * ratio)).into(),
                 })
                 .collect(),
@@ -275,6 +286,11 @@ pub(super) mod tests {
             add_claims(&mut result, &sizes(same));
             assert_eq!(result.holds(), holds);
         }
+        let mut with_an_error = sizes(true);
+        with_an_error[1].cells[2].errors = 1;
+        let mut result = ExperimentResult::new(&list()[0], 7);
+        add_claims(&mut result, &with_an_error);
+        assert!(!result.holds(), "neither is wrong work");
         let mut never_beside = sizes(true);
         never_beside
             .iter_mut()

@@ -2,7 +2,7 @@
 
 use super::bare::{Cell, SERVERS, Size};
 use super::crossover::Crossover;
-use super::spent::{CSV_HEAD, Spent, csv_line, errors, middle};
+use super::spent::{CSV_HEAD, Spent, csv_line, middle};
 use crate::plot::{ADAPTIVE, Chart, Line, LineStyle, OURS, THESIS, THIRD};
 use crate::result::ExperimentResult;
 use crate::scale::layout_tables::short;
@@ -46,7 +46,7 @@ fn row(size: &Size, cell: &Cell) -> serde_json::Value {
         "all_ms": of(&|run| run.all_ms), "all_ratio": median(size.ratios(cell, |run| run.all_ms)),
         "overhead": of(&Spent::overhead),
         "migrations_per_second": of(&|run| run.migrations_per_sec), "bytes_per_second": of(&|run| run.bytes_per_sec),
-        "largest_cluster": of(&|run| run.largest_cluster as f64), "errors": errors(&cell.runs),
+        "largest_cluster": of(&|run| run.largest_cluster as f64), "errors": cell.errors,
     })
 }
 

@@ -91,7 +91,8 @@ pub fn run(
 /// Said under every table.
 const IN_TURN: &str = "Runs go one after another in rounds, all with the same seed, and numbers are medians over \
     rounds; nothing else should run on the machine meanwhile. Servers share one thread and so its caches, which \
-    separate machines would not. Checkers watch the first round; what they find is an error, not a statistic.";
+    separate machines would not. Before the first round checkers watch each run once, untimed; what they find is an \
+    error, not a statistic.";
 
 /// How much is run.
 #[derive(Clone, Copy, Debug)]
