@@ -90,7 +90,7 @@ Examples:
 pub(super) fn bench_help() -> String {
     let examples = "\
 Examples:
-  auramesh bench --out results/bench                  about 40 minutes
+  auramesh bench --out results/bench                  about half an hour
   auramesh bench bare servers --runs 3
   auramesh bench --quick                              to see that it works";
     format!("{examples}\n\n{}", SECTIONS.listed())

@@ -39,7 +39,7 @@ const BENCHES: &[ExperimentInfo] = &[
         id: "servers",
         title: "More servers",
         what: "The thesis's columns at full size, 9,600 bodies, on 2, 4, 8 and 16 servers against one, the thesis's \
-            factors beside. About 20 minutes.",
+            factors beside. About 10 minutes.",
     },
     ExperimentInfo {
         id: "bodies",
