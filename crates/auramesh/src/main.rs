@@ -1,9 +1,12 @@
-//! The command line: runs scenes under virtual time, checks scene files, repeats published experiments.
+//! The command line: runs scenes under virtual time, checks scene files, repeats published experiments,
+//! measures what it costs.
 //!
 //! Exit status: 0 fine; 1 a checker or a claim failed; 2 bad input or usage, with the reason on stderr.
 
 mod args;
 mod bad_network;
+mod bench;
+mod catalogue;
 mod check;
 mod cluster_process;
 mod commit;
@@ -23,7 +26,9 @@ mod group_sim;
 mod group_warden;
 mod group_world;
 mod local_cluster;
+mod memory;
 mod output;
+mod parallel;
 mod progress;
 mod record;
 mod replay;
@@ -40,7 +45,12 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let status = match Arguments::parse().subcommand {
+    let command = Arguments::parse().subcommand;
+    if let Some(reason) = parallel::refusal(&command) {
+        eprintln!("{reason}");
+        return Status::BadInput.into();
+    }
+    let status = match command {
         Subcommand::Sim(args) => match (args.soak, args.group_soak, args.groups) {
             (Some(runs), ..) => soak::run(&args, runs),
             (_, Some(runs), _) => group_sim::soak(&args, runs),
@@ -58,6 +68,7 @@ fn main() -> ExitCode {
         Subcommand::Gateway(args) => gateway::run(args),
         Subcommand::Status(args) => status::run(args),
         Subcommand::Check(args) => check::run(&args),
+        Subcommand::Bench(args) => bench::run(&args),
         Subcommand::Experiment(ExperimentArgs::List(args)) => experiment::list(&args),
         Subcommand::Experiment(ExperimentArgs::Run(args)) => experiment::run(&args),
     };

@@ -78,7 +78,7 @@ pub fn run(args: &RunArgs) -> Status {
             behind_secs,
         });
     } else {
-        print(&summary::of(outcome));
+        print(&summary::of(outcome, None));
         print(&format!(
             "real time   {late_ticks} of {} ticks late by more than a step; clocks within {clock_bound_ms:.3} ms\n",
             outcome.ticks * outcome.servers as u64

@@ -1,6 +1,7 @@
 //! `auramesh sim`: one scene under virtual time.
 
 use crate::args::{Cuts, Policy, SimArgs};
+use crate::memory::Memory;
 use crate::output::{print, print_json};
 use crate::progress::Progress;
 use crate::{Status, reproduce, summary};
@@ -18,6 +19,8 @@ use simulator::{Outcome, SimOptions};
 struct Report<'a> {
     #[serde(flatten)]
     outcome: &'a Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<Memory>,
     command: String,
 }
 
@@ -31,13 +34,15 @@ pub fn run(args: &SimArgs) -> Status {
         }
     };
     let command = reproduce::command(outcome.seed);
+    let memory = Memory::so_far(outcome.bodies.end + outcome.bodies.in_flight);
     if args.json {
         print_json(&Report {
             outcome: &outcome,
+            memory,
             command: command.clone(),
         });
     } else {
-        print(&summary::of(&outcome));
+        print(&summary::of(&outcome, memory));
     }
     if outcome.is_clean() {
         return Status::Fine;

@@ -1,13 +1,14 @@
 //! A run in a few lines for people.
 
+use crate::memory::Memory;
 use boundary::{AuraSize, ExceededTolerances, HandoverMode, Kept, Policy};
 use simulator::Outcome;
 use simulator::checkers::ErrorCounts;
 use simulator::replicate::ReplicateReport;
 use std::fmt::Write;
 
-/// What ran, what happened, and whether every promise was kept.
-pub fn of(outcome: &Outcome) -> String {
+/// What ran, what happened, and whether every promise was kept; and what memory it took, where that is known.
+pub fn of(outcome: &Outcome, memory: Option<Memory>) -> String {
     let mut text = String::new();
     let mut line = |label: &str, value: String| {
         let _ = writeln!(text, "{label:<11} {value}");
@@ -18,6 +19,9 @@ pub fn of(outcome: &Outcome) -> String {
     line("migrations", migrations(outcome));
     line("collisions", counted(outcome.collisions));
     line("cpu", cpu(outcome));
+    if let Some(memory) = memory {
+        line("memory", needed(&memory));
+    }
     line("traffic", traffic(outcome));
     line("tolerances", tolerances(&outcome.tolerance_exceeded));
     if outcome.policy == Policy::Aura && outcome.aura == AuraSize::Adaptive {
@@ -147,6 +151,16 @@ fn cpu(outcome: &Outcome) -> String {
     )
 }
 
+fn needed(memory: &Memory) -> String {
+    let per_body = memory.peak_bytes_per_body.map_or(String::new(), |share| {
+        format!(", {} per body", bytes(share))
+    });
+    format!(
+        "{} at most, the whole process with its checkers{per_body}",
+        bytes(memory.peak_bytes as f64)
+    )
+}
+
 fn traffic(outcome: &Outcome) -> String {
     let seconds = outcome.ticks.max(1) as f64 * outcome.step.as_secs();
     format!(
@@ -272,6 +286,18 @@ mod tests {
         assert_eq!(plural(1, "pair", "pairs"), "1 pair");
         assert_eq!(bytes(1_234_567.0), "1.2 MB");
         assert_eq!(bytes(12.0), "12 B");
+    }
+
+    #[test]
+    fn memory_is_told_for_all_and_for_each() {
+        let mut memory = Memory {
+            peak_bytes: 23_400_000,
+            peak_bytes_per_body: Some(50_000.0),
+        };
+        let all = "23.4 MB at most, the whole process with its checkers";
+        assert_eq!(needed(&memory), format!("{all}, 50.0 kB per body"));
+        memory.peak_bytes_per_body = None;
+        assert_eq!(needed(&memory), all);
     }
 
     #[test]

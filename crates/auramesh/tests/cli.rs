@@ -119,6 +119,15 @@ fn json_has_all_fixed_keys() {
     let steps = run["cpu_ms_per_tick"]["step_per_server"].as_array();
     assert_eq!(steps.map(Vec::len), Some(2));
     assert!(run["cpu_ms_per_tick"]["overhead"].as_f64() > Some(0.0));
+    if std::path::Path::new("/proc/self/status").exists() {
+        let number = |key: &str| run["memory"][key].as_f64().expect("a number");
+        assert!(number("peak_bytes") > 1e6, "{run}");
+        assert_eq!(
+            2.0 * number("peak_bytes_per_body"),
+            number("peak_bytes"),
+            "two bodies at the end"
+        );
+    }
 }
 
 #[test]
@@ -488,4 +497,77 @@ fn experiments_are_listed_and_an_unknown_one_is_refused_before_any_runs() {
     assert_eq!(code(&output), 2);
     assert_eq!(stdout(&output), "");
     assert!(stderr(&output).contains("`ap-spede`") && stderr(&output).contains("ap-speed"));
+}
+
+/// Sections are listed by `bench` and nowhere else: the list of experiments is that of the theses.
+#[test]
+fn sections_of_the_benchmark_are_listed() {
+    let listed = json(&["bench", "--list", "--json"]);
+    let ids: Vec<&str> = listed
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|info| info["id"].as_str().expect("a name"))
+        .collect();
+    let expected = ["bare", "servers", "bodies", "density", "speed", "delay"];
+    assert_eq!(ids, expected);
+    let text = stdout(&auramesh(&["bench", "--list"]));
+    let help = stdout(&auramesh(&["bench", "--help"]));
+    for id in ids {
+        assert!(text.contains(id) && help.contains(id), "{id}: {text}{help}");
+    }
+    let experiments = json(&["experiment", "list", "--json"]);
+    let experiments = experiments.as_array().expect("a list");
+    assert!(experiments.iter().all(|info| info["id"] != "bare"));
+}
+
+#[test]
+fn an_unknown_section_is_refused_before_any_runs() {
+    let output = auramesh(&["bench", "bare", "severs", "--quick"]);
+    assert_eq!(code(&output), 2);
+    assert_eq!(stdout(&output), "");
+    let message = stderr(&output);
+    assert!(
+        message.contains("there is no section `severs`; did you mean `servers`?"),
+        "{message}"
+    );
+    assert!(message.contains("\n  density "), "{message}");
+}
+
+/// A crowd beside bare Rapier, for a moment: the same motion, ratios, a crossover or none, and a folder.
+#[test]
+fn a_section_reports_rows_and_leaves_a_folder() {
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench");
+    let out_name = out.to_str().expect("UTF-8");
+    let result = json(&[
+        "bench", "bare", "--quick", "--seed", "3", "--out", out_name, "--json",
+    ]);
+    assert_eq!(
+        (&result["experiment"], &result["seed"]),
+        (&"bare".into(), &3.into())
+    );
+    let rows = result["rows"].as_array().expect("a list");
+    let of = |table: &str| rows.iter().filter(|row| row["table"] == table).count();
+    assert_eq!((of("bare"), of("crossover")), (7, 3), "{result}");
+    for row in rows.iter().filter(|row| row["table"] == "bare") {
+        let number = |key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key}: {row}"));
+        assert!(number("bare_ms") > 0.0 && number("slowest_ms") > 0.0);
+        assert!(number("all_ms") >= number("slowest_ms") && number("ratio") > 0.0);
+        assert_eq!(
+            number("migrations_per_second") > 0.0,
+            number("servers") > 1.0,
+            "{row}"
+        );
+    }
+    let claims = result["claims"].as_array().expect("a list");
+    assert!(
+        claims.iter().all(|claim| claim["holds"] == true),
+        "{claims:?}"
+    );
+    let readme = std::fs::read_to_string(out.join("bare/README.md")).expect("written");
+    assert!(
+        readme.contains("`auramesh bench bare --seed 3 --quick`"),
+        "{readme}"
+    );
+    assert!(out.join("bare/bare.svg").exists() && out.join("bare/runs.csv").exists());
 }

@@ -70,7 +70,7 @@ pub fn run(
     options: &RunOptions,
     progress: &mut dyn FnMut(f64),
 ) -> Result<ExperimentResult, ExperimentError> {
-    let info = find(id)?;
+    let info = find("experiment", ALL, id)?;
     if options.runs == Some(0) {
         return Err(ExperimentError::NoRuns);
     }
@@ -93,18 +93,28 @@ pub fn run(
     }
 }
 
-fn find(id: &str) -> Result<&'static ExperimentInfo, ExperimentError> {
-    if let Some(info) = ALL.iter().find(|info| info.id == id) {
-        return Ok(info);
-    }
-    let nearest = ALL
-        .iter()
-        .min_by_key(|info| strsim::damerau_levenshtein(info.id, id))
-        .expect("there are experiments");
-    Err(ExperimentError::Unknown {
+/// The one of this name in a list, or an error with the nearest.
+pub(crate) fn find(
+    what: &'static str,
+    list: &'static [ExperimentInfo],
+    id: &str,
+) -> Result<&'static ExperimentInfo, ExperimentError> {
+    let found = list.iter().find(|info| info.id == id);
+    found.ok_or_else(|| ExperimentError::Unknown {
+        what,
         id: id.into(),
-        nearest: nearest.id,
+        nearest: nearest(list, id),
     })
+}
+
+/// The name in a list that is most like this one.
+///
+/// # Panics
+/// If the list is empty.
+pub fn nearest(list: &'static [ExperimentInfo], id: &str) -> &'static str {
+    let distance = |info: &&ExperimentInfo| strsim::damerau_levenshtein(info.id, id);
+    let nearest = list.iter().min_by_key(distance);
+    nearest.expect("there are some").id
 }
 
 #[cfg(test)]

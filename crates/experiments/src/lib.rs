@@ -6,10 +6,13 @@
 //!      results/<id>/  ◄── write_to ◄── ExperimentResult: rows, claims, tables, figures ◄┘
 //! ```
 //!
+//! [`mod@bench`] does the same with what nobody has published: the numbers of `docs/benchmarks.md`.
+//!
 //! [`run`] answers with an [`ExperimentResult`]: rows with the published values beside ours and claims that hold or do not. A claim that does
 //! not hold is a result, too: it says so with its numbers.
 
 mod aura_size;
+pub mod bench;
 mod campaign;
 mod catalogue;
 mod control;
@@ -39,7 +42,7 @@ mod tally;
 mod variants;
 
 pub use campaign::{Cell, Outcome, Part, run as run_cells};
-pub use catalogue::{list, run};
+pub use catalogue::{list, nearest, run};
 pub use head_on::{Conditions, Encounter, Geometry, Record, Verdict};
 pub use result::{
     Artefact, Claim, ExperimentError, ExperimentInfo, ExperimentResult, PUBLISHED_RUNS, RunOptions,

@@ -48,22 +48,69 @@ pub(crate) struct Chart {
     pub lines: Vec<Line>,
 }
 
+/// How values of x lie along the axis.
+#[derive(Clone, Copy)]
+enum Across {
+    /// Equal differences, equal distances.
+    Even,
+    /// Each step to the right doubles the value, from this one on.
+    Doubling { from: f64 },
+}
+
+impl Across {
+    fn place(self, value: f64) -> f64 {
+        match self {
+            Self::Even => value,
+            Self::Doubling { from } => (value / from).log2(),
+        }
+    }
+
+    /// What stands below the axis at this place.
+    fn label(self, place: f64) -> String {
+        match self {
+            Self::Even => format!("{}", (place * 100.0).round() / 100.0),
+            Self::Doubling { from } => {
+                format!("{}", (from * place.exp2() * 1000.0).round() / 1000.0)
+            }
+        }
+    }
+
+    /// At most so many labels: between doublings there are none.
+    fn labels(self) -> usize {
+        match self {
+            // What plotters takes if it is not told.
+            Self::Even => 11,
+            Self::Doubling { .. } => 8,
+        }
+    }
+}
+
 impl Chart {
     /// Draws it.
     pub fn svg(&self) -> String {
+        self.drawn(Across::Even)
+    }
+
+    /// Draws it with an x axis on which each step doubles the value, for sizes that grow so; all must be above zero.
+    pub fn svg_doubling(&self, from: f64) -> String {
+        self.drawn(Across::Doubling { from })
+    }
+
+    fn drawn(&self, across: Across) -> String {
         let mut text = String::new();
         {
             let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
-            self.draw(&root).expect("drawing into memory cannot fail");
+            self.draw(&root, across)
+                .expect("drawing into memory cannot fail");
             root.present().expect("drawing into memory cannot fail");
         }
         text
     }
 
-    fn draw<DB: DrawingBackend>(&self, root: &DrawingArea<DB, Shift>) -> Drawn<DB> {
+    fn draw<DB: DrawingBackend>(&self, root: &DrawingArea<DB, Shift>, across: Across) -> Drawn<DB> {
         root.fill(&WHITE)?;
         let (field, margin) = root.split_horizontally(SIZE.0 - LEGEND_WIDTH);
-        let (xs, ys) = (self.x_range(), self.y_range());
+        let (xs, ys) = (self.x_range(across), self.y_range());
         let mut chart = ChartBuilder::on(&field)
             .caption(&self.title, ("sans-serif", 18))
             .margin(12)
@@ -74,7 +121,8 @@ impl Chart {
             .configure_mesh()
             .x_desc(&self.x_label)
             .y_desc(&self.y_label)
-            .x_label_formatter(&|value| format!("{}", (value * 100.0).round() / 100.0))
+            .x_labels(across.labels())
+            .x_label_formatter(&|place| across.label(*place))
             .y_label_formatter(&|value| format!("{}", (value * 100.0).round() / 100.0))
             .light_line_style(WHITE)
             .bold_line_style(BLACK.mix(0.08))
@@ -88,7 +136,8 @@ impl Chart {
             )])?;
         }
         for (index, (x, _)) in self.marks.iter().enumerate() {
-            let ends = vec![(*x, ys.start), (*x, ys.end)];
+            let x = across.place(*x);
+            let ends = vec![(x, ys.start), (x, ys.end)];
             let (dash, gap) = dashes(index);
             chart.draw_series(DashedLineSeries::new(
                 ends,
@@ -104,18 +153,12 @@ impl Chart {
                 line.colour.to_rgba()
             };
             let width = if line.style == LineStyle::Edge { 1 } else { 2 };
+            let points = line.points.iter().map(|(x, y)| (across.place(*x), *y));
             if line.style != LineStyle::Points {
-                chart.draw_series(LineSeries::new(
-                    line.points.iter().copied(),
-                    colour.stroke_width(width),
-                ))?;
+                chart.draw_series(LineSeries::new(points.clone(), colour.stroke_width(width)))?;
             }
             if matches!(line.style, LineStyle::Dotted | LineStyle::Points) {
-                chart.draw_series(
-                    line.points
-                        .iter()
-                        .map(|point| Circle::new(*point, 2, colour.filled())),
-                )?;
+                chart.draw_series(points.map(|point| Circle::new(point, 2, colour.filled())))?;
             }
         }
         self.draw_legend(&margin)
@@ -157,11 +200,11 @@ impl Chart {
         Ok(())
     }
 
-    fn x_range(&self) -> Range<f64> {
+    fn x_range(&self, across: Across) -> Range<f64> {
         let values = self
             .lines
             .iter()
-            .flat_map(|line| line.points.iter().map(|point| point.0));
+            .flat_map(|line| line.points.iter().map(|point| across.place(point.0)));
         let (least, most) = ends(values);
         if most > least {
             least..most
@@ -273,6 +316,33 @@ mod tests {
             "ours",
         ] {
             assert!(svg.contains(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn sizes_that_double_lie_at_equal_distances() {
+        let across = Across::Doubling { from: 0.025 };
+        let places: Vec<f64> = [0.025, 0.05, 0.1].map(|x| across.place(x)).into();
+        assert!((places[1] - places[0] - 1.0).abs() < 1e-9);
+        assert!((places[2] - places[1] - 1.0).abs() < 1e-9);
+        assert_eq!(across.label(places[0]), "0.025");
+        let svg = Chart {
+            title: String::new(),
+            x_label: "bodies".into(),
+            y_label: String::new(),
+            marks: Vec::new(),
+            limit: None,
+            y_least_top: 1.0,
+            lines: vec![Line {
+                name: "ours".into(),
+                colour: OURS,
+                points: (0..7).map(|i| (250.0 * f64::from(1 << i), 1.0)).collect(),
+                style: LineStyle::Dotted,
+            }],
+        }
+        .svg_doubling(250.0);
+        for label in ["250", "500", "1000", "2000", "4000", "8000", "16000"] {
+            assert!(svg.contains(&format!("\n{label}\n")), "{label}: {svg}");
         }
     }
 

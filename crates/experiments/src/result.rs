@@ -57,8 +57,10 @@ pub const PUBLISHED_RUNS: u32 = 50;
 #[derive(Debug, Error)]
 pub enum ExperimentError {
     /// There is none of that name.
-    #[error("there is no experiment '{id}'; did you mean '{nearest}'?")]
+    #[error("there is no {what} '{id}'; did you mean '{nearest}'?")]
     Unknown {
+        /// An experiment, or a section of the benchmark.
+        what: &'static str,
         /// What was asked for.
         id: String,
         /// The most similar name.

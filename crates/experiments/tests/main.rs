@@ -2,6 +2,7 @@
 
 mod claims_common;
 
+mod bench_sections;
 mod claims;
 mod motion_lock_claims;
 mod reckoning_claims;

@@ -39,7 +39,7 @@ mod spawns;
 mod summary;
 
 pub use errors::{SceneError, SceneErrors};
-pub use generated::{Generated, NoSuchSize, ShotAt, text_of};
+pub use generated::{Crowd, Generated, NoSuchSize, ShotAt, text_of};
 pub use load::{LoadError, MAX_FILE_BYTES};
 pub use numbers::Short;
 pub use scene::{Action, Command, Injector, Regions, Scene, Tolerances};

@@ -75,6 +75,7 @@ fn nonsense_is_answered_with_what_is_allowed() {
     assert!(refused("e1-corners-5").ends_with(corners));
     assert!(refused("field-0").ends_with("field-N takes an N from 1 to 640000"));
     assert!(refused("weak--1").ends_with("weak-N takes an N from 1 to 1024"));
+    assert!(refused("crowd-49").ends_with("crowd-N takes an N from 50 to 100000"));
     assert!(matches!(
         Scene::load("worst-3"),
         Err(LoadError::Unknown { .. })
@@ -105,7 +106,11 @@ fn the_resting_world_sleeps_and_the_other_does_not() {
 
 #[test]
 fn crowds_go_on_bouncing() {
-    for (name, bodies, least) in [("weak-1", 400, 0.5), ("worst", 1000, 0.9)] {
+    for (name, bodies, least) in [
+        ("weak-1", 400, 0.5),
+        ("worst", 1000, 0.9),
+        ("crowd-400", 400, 0.5),
+    ] {
         let scene = Scene::load(name).unwrap();
         assert_eq!(scene.bodies.len() + scene.spawns(3).len(), bodies);
         let awake = awake_share(&scene, scene.seconds);
@@ -163,7 +168,7 @@ fn the_large_world_has_a_million_bodies_and_a_tenth_moves() {
 /// Nobody appears inside another, however many appear at once.
 #[test]
 fn crowds_appear_apart() {
-    for name in ["worst", "weak-16"] {
+    for name in ["worst", "weak-16", "crowd-4000"] {
         let scene = Scene::load(name).unwrap();
         let spawns = scene.spawns(scene.seed);
         let sphere = |spawn: &scenes::Spawn, now: f64| {

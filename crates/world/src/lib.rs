@@ -14,6 +14,7 @@
 //! A cluster carries what the engine remembers (contact impulses, sleep timers), so that a stack which
 //! is handed over again and again stands as if it had never been moved.
 
+mod bare;
 mod borders;
 mod broken;
 mod check;
@@ -25,6 +26,7 @@ mod hash;
 mod joints;
 mod merged;
 mod overlap;
+mod parallel;
 mod queries;
 mod seeds;
 mod shapes;
@@ -33,10 +35,12 @@ mod views;
 mod warm_start;
 mod world;
 
+pub use bare::Bare;
 pub use check::{check_body, check_cluster, mend_cluster};
 pub use config::{WorldConfig, WorldError};
 pub use contacts::ContactBegun;
 pub use overlap::{PreparedShape, ShapeCache, penetration};
+pub use parallel::STEPS_IN_PARALLEL;
 pub use queries::{RayHit, ShapeHit};
 pub use views::{BodyView, FastBody};
 pub use world::World;

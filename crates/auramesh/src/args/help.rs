@@ -1,5 +1,7 @@
 //! What stands below the options in a subcommand's help: examples, and lists of what there is.
 
+use crate::bench::SECTIONS;
+use crate::experiment::EXPERIMENTS;
 use std::fmt::Write;
 
 pub(super) const EXAMPLES: &str = "\
@@ -7,6 +9,7 @@ Examples:
   auramesh sim corner-stacks --servers 4
   auramesh check my-scene.toml
   auramesh experiment run ap-speed --quick
+  auramesh bench bare
 
 Exit status: 0 fine; 1 a checker or a claim failed; 2 bad input or usage.";
 
@@ -81,20 +84,16 @@ Examples:
   auramesh experiment run ap-speed --quick
   auramesh experiment run ap-control ap-naive --runs 5 --json
   auramesh experiment run all --out results";
-    format!("{examples}\n\n{}", experiment_list())
+    format!("{examples}\n\n{}", EXPERIMENTS.listed())
 }
 
-/// All experiments with what they do.
-pub fn experiment_list() -> String {
-    let mut text = String::from("Experiments:");
-    for info in experiments::list() {
-        let _ = write!(
-            text,
-            "\n  {:<14} {}\n  {:<14} {}",
-            info.id, info.title, "", info.what
-        );
-    }
-    text
+pub(super) fn bench_help() -> String {
+    let examples = "\
+Examples:
+  auramesh bench --out results/bench                  about half an hour
+  auramesh bench bare servers --runs 3
+  auramesh bench --quick                              to see that it works";
+    format!("{examples}\n\n{}", SECTIONS.listed())
 }
 
 pub(super) fn scene_list() -> String {

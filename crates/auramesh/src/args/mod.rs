@@ -4,7 +4,6 @@ mod help;
 mod processes;
 mod values;
 
-pub use help::experiment_list;
 pub use processes::{ClusterArgs, CoordinatorArgs, GatewayArgs, ServerArgs};
 
 use crate::group_moves::GroupMove;
@@ -12,8 +11,8 @@ use crate::local_cluster::Namespaces;
 use clap::{Args, Parser, ValueEnum};
 use domain::Layout;
 use help::{
-    DUEL_EXAMPLES, EXAMPLES, EXPERIMENT_EXAMPLES, check_help, demo_help, experiment_help,
-    record_help, run_help, sim_help,
+    DUEL_EXAMPLES, EXAMPLES, EXPERIMENT_EXAMPLES, bench_help, check_help, demo_help,
+    experiment_help, record_help, run_help, sim_help,
 };
 use simulator::faults::Fault;
 use simulator::network::NetworkConditions;
@@ -65,6 +64,10 @@ pub enum Subcommand {
     /// Repeats published experiments and compares.
     #[command(subcommand, after_help = EXPERIMENT_EXAMPLES)]
     Experiment(ExperimentArgs),
+    /// Measures what it costs, against bare Rapier and as bodies, servers, density, speed and delay grow: every number of
+    /// docs/benchmarks.md. Nothing else should run on the machine meanwhile.
+    #[command(after_help = bench_help())]
+    Bench(BenchArgs),
 }
 
 /// Everything a simulated run can be told.
@@ -469,6 +472,38 @@ pub struct ExperimentRunArgs {
     pub out: Option<PathBuf>,
 
     /// Prints one JSON object on stdout (an array if there are several experiments), nothing else there.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to measure and how.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Which sections (listed below) [default: all, one after another].
+    #[arg(value_name = "SECTION", conflicts_with = "list")]
+    pub sections: Vec<String>,
+
+    /// Lists the sections and measures nothing.
+    #[arg(long, conflicts_with_all = ["runs", "quick", "out"])]
+    pub list: bool,
+
+    /// Rounds in which everything takes its turn; numbers are medians over them [default: 5; with --quick 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: Option<u32>,
+
+    /// Small crowds for a moment only: seconds instead of minutes. To see that it works; its numbers measure nothing.
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Seed of everything random, the same in all rounds.
+    #[arg(long, value_name = "K", default_value_t = experiments::RunOptions::default().seed)]
+    pub seed: u64,
+
+    /// Where the folders go, one per section, with tables, data and figures [default: none are written].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Prints one JSON object on stdout (an array if there are several sections), nothing else there.
     #[arg(long)]
     pub json: bool,
 }

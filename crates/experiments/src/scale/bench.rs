@@ -8,18 +8,18 @@ use simulator::{Outcome, SimOptions, simulate};
 
 /// What to run.
 #[derive(Clone, Copy)]
-pub(super) struct Job<'s> {
-    pub(super) scene: &'s Scene,
-    pub(super) servers: usize,
-    pub(super) size: AuraSize,
-    pub(super) seed: u64,
-    pub(super) seconds: f64,
+pub(crate) struct Job<'s> {
+    pub(crate) scene: &'s Scene,
+    pub(crate) servers: usize,
+    pub(crate) size: AuraSize,
+    pub(crate) seed: u64,
+    pub(crate) seconds: f64,
     /// Do checkers watch? They take time, but none that is counted.
-    pub(super) watched: bool,
+    pub(crate) watched: bool,
 }
 
 /// Does one job after another and tells how far it is.
-pub(super) struct Bench<'p> {
+pub(crate) struct Bench<'p> {
     progress: &'p mut dyn FnMut(f64),
     done: usize,
     total: usize,
@@ -27,7 +27,7 @@ pub(super) struct Bench<'p> {
 }
 
 impl<'p> Bench<'p> {
-    pub(super) fn new(total: usize, window_secs: f64, progress: &'p mut dyn FnMut(f64)) -> Self {
+    pub(crate) fn new(total: usize, window_secs: f64, progress: &'p mut dyn FnMut(f64)) -> Self {
         Self {
             progress,
             done: 0,
@@ -37,7 +37,7 @@ impl<'p> Bench<'p> {
     }
 
     /// A run with everything about it.
-    pub(super) fn outcome(&mut self, job: &Job) -> Result<Outcome, ExperimentError> {
+    pub(crate) fn outcome(&mut self, job: &Job) -> Result<Outcome, ExperimentError> {
         let options = SimOptions {
             servers: Some(job.servers),
             // One server is one region whatever the layout; a T junction cannot be cut into one.
@@ -58,7 +58,7 @@ impl<'p> Bench<'p> {
     }
 
     /// A run in the numbers that are plotted.
-    pub(super) fn run(&mut self, job: &Job) -> Result<Measured, ExperimentError> {
+    pub(crate) fn run(&mut self, job: &Job) -> Result<Measured, ExperimentError> {
         Ok(Measured::of(
             &self.outcome(job)?,
             job.watched,
@@ -69,29 +69,29 @@ impl<'p> Bench<'p> {
 
 /// The same scene and seed on one server and on several, round after round.
 #[derive(Clone, Debug)]
-pub(super) struct Cell {
-    pub(super) servers: usize,
-    pub(super) size: AuraSize,
+pub(crate) struct Cell {
+    pub(crate) servers: usize,
+    pub(crate) size: AuraSize,
     /// One server, the same round.
-    pub(super) ones: Vec<Measured>,
-    pub(super) many: Vec<Measured>,
+    pub(crate) ones: Vec<Measured>,
+    pub(crate) many: Vec<Measured>,
 }
 
 impl Cell {
     /// How much less the slowest server works than one would, for each pair of runs.
-    pub(super) fn factors(&self) -> Vec<f64> {
+    pub(crate) fn factors(&self) -> Vec<f64> {
         let pairs = self.ones.iter().zip(&self.many);
         pairs
             .map(|(one, many)| one.slowest_ms / many.slowest_ms)
             .collect()
     }
 
-    pub(super) fn factor(&self) -> f64 {
+    pub(crate) fn factor(&self) -> f64 {
         median(self.factors())
     }
 
     /// "7.31 (6.90 to 7.52, 6 pairs)".
-    pub(super) fn factor_text(&self) -> String {
+    pub(crate) fn factor_text(&self) -> String {
         let factors = self.factors();
         let least = factors.iter().copied().fold(f64::INFINITY, f64::min);
         let most = factors.iter().copied().fold(0.0, f64::max);
@@ -102,16 +102,16 @@ impl Cell {
         )
     }
 
-    pub(super) fn median(&self, of: impl Fn(&Measured) -> f64) -> f64 {
+    pub(crate) fn median(&self, of: impl Fn(&Measured) -> f64) -> f64 {
         median(self.many.iter().map(of))
     }
 
-    pub(super) fn mean(&self, of: impl Fn(&Measured) -> f64) -> f64 {
+    pub(crate) fn mean(&self, of: impl Fn(&Measured) -> f64) -> f64 {
         mean(self.many.iter().map(of))
     }
 
     /// What the checkers found in all runs that they watched.
-    pub(super) fn errors(&self) -> u64 {
+    pub(crate) fn errors(&self) -> u64 {
         self.ones
             .iter()
             .chain(&self.many)
@@ -120,7 +120,7 @@ impl Cell {
     }
 
     /// Thrashed pairs and migrations, of the runs that checkers watched: only they see thrashing.
-    pub(super) fn thrashed(&self) -> (u64, u64) {
+    pub(crate) fn thrashed(&self) -> (u64, u64) {
         let watched = self.many.iter().filter(|run| run.errors.is_some());
         watched.fold((0, 0), |(thrashed, all), run| {
             (thrashed + run.thrashed, all + run.migrations)

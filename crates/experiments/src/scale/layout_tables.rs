@@ -52,7 +52,7 @@ pub(super) fn add(result: &mut ExperimentResult, study: &Study) {
 }
 
 /// Three digits that matter.
-pub(super) fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     match value.abs() {
         v if v >= 100.0 => format!("{value:.0}"),
         v if v >= 10.0 => format!("{value:.1}"),
@@ -259,7 +259,7 @@ fn windows_csv(study: &Study) -> String {
 }
 
 /// Every run, as data for other figures.
-pub(super) fn runs_csv(cells: &[Cell]) -> String {
+pub(crate) fn runs_csv(cells: &[Cell]) -> String {
     let mut text = String::from(
         "of,servers,aura,seed,slowest_ms,mean_ms,p50_ms,p99_ms,overhead,migrations,thrashed,errors,bytes,bodies\n",
     );

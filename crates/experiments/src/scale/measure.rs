@@ -5,48 +5,50 @@ use simulator::{Outcome, Timeline};
 
 /// What is kept of a run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Measured {
-    pub(super) servers: usize,
-    pub(super) size: Option<AuraSize>,
-    pub(super) seed: u64,
+pub(crate) struct Measured {
+    pub(crate) servers: usize,
+    pub(crate) size: Option<AuraSize>,
+    pub(crate) seed: u64,
     /// Mean CPU time per tick of the slowest server, milliseconds.
-    pub(super) slowest_ms: f64,
+    pub(crate) slowest_ms: f64,
     /// Mean CPU time per tick over all servers.
-    pub(super) mean_ms: f64,
-    pub(super) p50_ms: f64,
-    pub(super) p99_ms: f64,
+    pub(crate) mean_ms: f64,
+    pub(crate) p50_ms: f64,
+    pub(crate) p99_ms: f64,
     /// Everything but the engine's step, as a share of the step.
-    pub(super) overhead: f64,
-    pub(super) migrations: u64,
-    pub(super) thrashed: u64,
+    pub(crate) overhead: f64,
+    pub(crate) migrations: u64,
+    pub(crate) thrashed: u64,
     /// What the checkers found; `None` if they did not watch.
-    pub(super) errors: Option<u64>,
-    pub(super) bytes: u64,
-    pub(super) bodies_at_end: u64,
+    pub(crate) errors: Option<u64>,
+    pub(crate) bytes: u64,
+    /// The largest cluster of which it had to be decided whether it migrates.
+    pub(crate) largest_cluster: u64,
+    pub(crate) bodies_at_end: u64,
     /// Bodies times minutes that they were there.
-    pub(super) body_minutes: f64,
-    pub(super) windows: Vec<Window>,
+    pub(crate) body_minutes: f64,
+    pub(crate) windows: Vec<Window>,
 }
 
 /// A few seconds of a run; the most of any server, as the thesis plots it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Window {
+pub(crate) struct Window {
     /// When it ends.
-    pub(super) until_secs: f64,
+    pub(crate) until_secs: f64,
     /// The longest tick.
-    pub(super) longest_ms: f64,
+    pub(crate) longest_ms: f64,
     /// Bodies given away since the start of the run.
-    pub(super) migrations: u64,
+    pub(crate) migrations: u64,
     /// Aura updates sent.
-    pub(super) auras: u64,
+    pub(crate) auras: u64,
     /// Bytes sent.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// Bodies in the whole world at its end.
-    pub(super) bodies: u64,
+    pub(crate) bodies: u64,
 }
 
 impl Measured {
-    pub(super) fn of(outcome: &Outcome, watched: bool, window_secs: f64) -> Self {
+    pub(crate) fn of(outcome: &Outcome, watched: bool, window_secs: f64) -> Self {
         let cpu = &outcome.cpu_ms_per_tick;
         let step = outcome.step.as_secs();
         let body_ticks: u64 = outcome.timelines.iter().map(|line| sum(&line.bodies)).sum();
@@ -63,6 +65,7 @@ impl Measured {
             thrashed: outcome.thrashed_pairs,
             errors: watched.then(|| outcome.errors.total() + u64::from(outcome.aborted.is_some())),
             bytes: outcome.bytes.between_servers,
+            largest_cluster: outcome.largest_cluster,
             bodies_at_end: outcome.timelines.iter().map(last_bodies).sum(),
             body_minutes: body_ticks as f64 * step / 60.0,
             windows: windows(
@@ -74,7 +77,7 @@ impl Measured {
     }
 
     /// Changes of owner per body and minute.
-    pub(super) fn restlessness(&self) -> f64 {
+    pub(crate) fn restlessness(&self) -> f64 {
         match self.body_minutes > 0.0 {
             true => self.migrations as f64 / self.body_minutes,
             false => 0.0,
@@ -128,7 +131,7 @@ fn window(lines: &[Timeline], from: usize, to: usize, step_secs: f64) -> Window 
 }
 
 /// The one in the middle, or between the two there; NaN of nothing.
-pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
     match values.len() {
@@ -139,7 +142,7 @@ pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
 }
 
 /// Mean; NaN of nothing.
-pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
+pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     let (mut total, mut count) = (0.0, 0.0);
     for value in values {
         total += value;

@@ -9,16 +9,16 @@
 //! All runs of an experiment go one after another: CPU time is what is measured, and two runs at once push each other
 //! out of the machine's caches. At full size a run takes minutes and `ap-columns` takes hours.
 
-mod bench;
+pub(crate) mod bench;
 mod field;
 mod fits;
 mod layout_claims;
 mod layout_figures;
-mod layout_tables;
+pub(crate) mod layout_tables;
 mod layouts;
-mod measure;
+pub(crate) mod measure;
 mod moments;
-mod published;
+pub(crate) mod published;
 mod rest;
 mod weak;
 mod worst;
@@ -69,7 +69,7 @@ pub(crate) const ALL: [ExperimentInfo; 6] = [
 const SIZES: &[AuraSize] = &[AuraSize::Thesis, AuraSize::Safe, AuraSize::Adaptive];
 
 /// What one gets who does not ask for another.
-fn ours() -> AuraSize {
+pub(crate) fn ours() -> AuraSize {
     SimOptions::default().aura
 }
 
@@ -98,8 +98,8 @@ pub(crate) fn run(
 }
 
 /// Said under every table.
-const TIMES: &str = "Times are thread CPU time of a server's own work per tick: physics, boundary, reading and \
-    writing messages; all servers run in one thread under virtual time. Overhead is everything but the \
+pub(crate) const TIMES: &str = "Times are thread CPU time of a server's own work per tick: physics, boundary, reading \
+    and writing messages; all servers run in one thread under virtual time. Overhead is everything but the \
     engine's step, as a share of the step, all servers together.";
 const ALONE: &str = "Runs go one after another, and nothing else should run on the machine meanwhile; runs of \
     different kinds alternate, so that a slow hour slows them all. Checkers watch one run per seed and size; \

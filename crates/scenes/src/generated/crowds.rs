@@ -6,21 +6,22 @@ use super::writer::{Head, Rows, Volume, Writer};
 use domain::{Layout, Rect, RegionMap};
 
 const SECONDS: f64 = 20.0;
-const ELASTIC: &str = "friction = 0.0\nrestitution = 1.0";
+pub(super) const ELASTIC: &str = "friction = 0.0\nrestitution = 1.0";
 /// The crowd is there after so long: before anything has bounced, so that nobody appears inside another.
-const FILLED_AFTER_S: f64 = 0.25;
+pub(super) const FILLED_AFTER_S: f64 = 0.25;
 /// Nothing flies over.
-const WALL_M: f64 = 60.0;
+pub(super) const WALL_M: f64 = 60.0;
+/// What bounces, drawn at random.
+pub(super) const SHAPES: [&str; 3] = [
+    "{ type = \"sphere\", radius = 0.3 }",
+    "{ type = \"cuboid\", size = [0.5, 0.5, 0.5] }",
+    "{ type = \"capsule\", radius = 0.25, height = 1.0 }",
+];
 
-/// What bounces: three shapes, up to so many metres per second along each axis.
+/// What bounces: up to so many metres per second along each axis.
 fn bouncing(speed: f64) -> String {
     let [low, high] = [[-speed; 3], [speed, 0.0, speed]];
-    let shapes = [
-        "{ type = \"sphere\", radius = 0.3 }",
-        "{ type = \"cuboid\", size = [0.5, 0.5, 0.5] }",
-        "{ type = \"capsule\", radius = 0.25, height = 1.0 }",
-    ];
-    let shapes = shapes.join(",\n    ");
+    let shapes = SHAPES.join(",\n    ");
     format!(
         "until = {FILLED_AFTER_S:?}\nvelocity_min = {low:?}\nvelocity_max = {high:?}\n{ELASTIC}\n\
          shapes = [\n    {shapes},\n]"

@@ -4,6 +4,7 @@
 //! They are written as scene files and read like any other, so a generated scene can do nothing that a file
 //! cannot, goes wherever a file goes (to a coordinator, to another server), and obeys the same limits.
 
+mod crowd;
 mod crowds;
 mod e1;
 mod field;
@@ -11,6 +12,7 @@ mod rest;
 mod shots;
 mod writer;
 
+pub use crowd::Crowd;
 pub use shots::ShotAt;
 
 use crate::{MAX_SERVERS, Scene};
@@ -30,6 +32,8 @@ pub enum Generated {
     Field(usize),
     /// So many regions with the same crowd in each.
     Weak(usize),
+    /// So many bodies on a square, half of them bouncing; [`Crowd`] is the same with more to choose.
+    Crowd(usize),
     /// Everything is near a border and moves.
     Worst,
     /// Everything but one body in a hundred rests.
@@ -119,6 +123,11 @@ const KINDS: &[Kind] = &[
         make: Make::Sized(Sizes::Range(1..=MAX_SERVERS), Generated::Weak),
     },
     Kind {
+        pattern: "crowd-N",
+        about: "N bodies on a square for four regions, half of them bouncing; as dense for any N",
+        make: Make::Sized(Sizes::Range(crowd::SIZES), Generated::Crowd),
+    },
+    Kind {
         pattern: "worst",
         about: "four regions; 1,000 bodies bounce in a trench along the borders and never leave them",
         make: Make::One(Generated::Worst),
@@ -197,6 +206,11 @@ impl Generated {
             Self::E1Corners(regions) => e1::corners(regions),
             Self::Field(stacks) => field::field(stacks),
             Self::Weak(regions) => crowds::weak(regions),
+            Self::Crowd(bodies) => Crowd {
+                bodies,
+                ..Crowd::default()
+            }
+            .text(),
             Self::Worst => crowds::worst(),
             Self::Rest => rest::rest(false),
             Self::RestAwake => rest::rest(true),

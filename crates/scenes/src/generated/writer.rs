@@ -1,5 +1,6 @@
 //! Scene files, written: the few tables that generated scenes need.
 
+use crate::Tolerances;
 use domain::{Layout, Rect};
 use std::fmt::Write;
 
@@ -48,6 +49,19 @@ impl Writer {
              [regions]\nlayout = \"{layout}\"\nservers = {servers}\n\n",
         );
         Self { text }
+    }
+
+    /// Other tolerances than the usual ones. Like everything that a file has once, it stands before its lists.
+    pub(super) fn tolerances(&mut self, tolerances: &Tolerances) {
+        let Tolerances {
+            speed,
+            latency_ms,
+            frame_ms,
+        } = tolerances;
+        let _ = write!(
+            self.text,
+            "[tolerances]\nspeed = {speed:?}\nlatency_ms = {latency_ms:?}\nframe_ms = {frame_ms:?}\n\n",
+        );
     }
 
     /// A table of this kind with these lines in it.
