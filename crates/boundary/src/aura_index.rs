@@ -49,23 +49,43 @@ impl AuraIndex {
     /// Sorts the auras that reach into `space`, as they are at this tick.
     pub fn build(remote: &RemoteAuras, geometry: &AuraGeometry, now: Tick, space: &Rect) -> Self {
         let mut index = Self::default();
+        index.rebuild(remote, geometry, now, space);
+        index
+    }
+
+    /// As [`Self::build`], in the memory that is there.
+    pub fn rebuild(
+        &mut self,
+        remote: &RemoteAuras,
+        geometry: &AuraGeometry,
+        now: Tick,
+        space: &Rect,
+    ) {
+        self.spots.clear();
+        self.auras.clear();
+        self.boxes.clear();
+        self.owners.clear();
+        self.wide = 0;
+        self.fallen_silent = 0;
+        if remote.is_empty() {
+            return;
+        }
         let mut found: Vec<(BodyId, &RemoteAura, f64)> = Vec::with_capacity(remote.len());
         let first_overdue = geometry.first_overdue_ticks();
         let late = Lateness::of(remote, geometry, now);
         for (body, aura) in remote.iter() {
             let is_awake = aura.growth > 0.0 && aura.provisional_until.is_none();
-            index.fallen_silent += u64::from(is_awake && now.since(aura.tick) == first_overdue);
+            self.fallen_silent += u64::from(is_awake && now.since(aura.tick) == first_overdue);
             let radius = aura.full_radius(geometry, now) + late.widens_m(aura);
             if space.distance_squared(aura.centre.x, aura.centre.z) <= radius * radius {
                 found.push((body, aura, radius));
-                if let Err(place) = index.owners.binary_search(&aura.owner) {
-                    index.owners.insert(place, aura.owner);
+                if let Err(place) = self.owners.binary_search(&aura.owner) {
+                    self.owners.insert(place, aura.owner);
                 }
             }
         }
-        index.sort(&found);
-        index.boxes = index.gather_boxes();
-        index
+        self.sort(&found);
+        self.gather_boxes();
     }
 
     fn sort(&mut self, found: &[(BodyId, &RemoteAura, f64)]) {
@@ -99,16 +119,17 @@ impl AuraIndex {
         }
     }
 
-    fn gather_boxes(&self) -> Vec<Bounds> {
+    fn gather_boxes(&mut self) {
         let bounds = |spot: &Spot| Bounds::of_sphere(spot.centre, spot.radius);
         if self.spots.len() <= FEW_AURAS {
-            return self.spots.iter().map(bounds).collect();
+            self.boxes.extend(self.spots.iter().map(bounds));
+            return;
         }
         let (wide, in_cells) = self.spots.split_at(self.wide);
         let cells = in_cells
             .chunk_by(|a, b| a.cell == b.cell)
             .filter_map(|neighbours| neighbours.iter().map(bounds).reduce(Bounds::union));
-        wide.iter().map(bounds).chain(cells).collect()
+        self.boxes.extend(wide.iter().map(bounds).chain(cells));
     }
 
     /// Is there none?

@@ -117,6 +117,11 @@ impl World {
     pub fn for_each_faster_than(&self, speed: f32, mut f: impl FnMut(FastBody)) {
         for (_, rigid) in self.physics.active_bodies() {
             let mark = Mark::unpack(rigid.user_data);
+            // Most are slow, and squares tell.
+            let turn = rigid.angvel().length_squared() * (mark.spine_m * mark.spine_m);
+            if 2.0 * (rigid.linvel().length_squared() + turn) <= speed * speed {
+                continue;
+            }
             let surge = rigid.linvel().length() + rigid.angvel().length() * mark.spine_m;
             if surge > speed {
                 f(FastBody {

@@ -112,7 +112,8 @@ impl Boundary {
         }
         let index = std::mem::take(&mut self.index);
         self.watch.silence(index.fallen_silent());
-        let mut watched = self.watched(tick, law, near, &index, bodies);
+        let mut watched = self.watched(tick, law, &near, &index, bodies);
+        self.near_now = near;
         let ghosts = self.watched_ghosts(tick, law, &index);
         self.index = index;
         let departures = self.part(tick, law, &mut watched, &ghosts, bodies);
@@ -132,13 +133,13 @@ impl Boundary {
         &mut self,
         tick: Tick,
         law: &PromiseLaw,
-        near: Vec<BodyView>,
+        near: &[BodyView],
         index: &AuraIndex,
         bodies: &impl Bodies,
     ) -> Vec<Watched> {
         let home = self.home();
         let mut watched = Vec::with_capacity(self.projecting.len() + 8);
-        for view in &near {
+        for view in near {
             if self.place_adaptive(tick, law, &home, view, index) {
                 let track = self.tracks.get(&view.id).expect("it was placed");
                 let standing = track.bound.as_ref().and_then(|bound| bound.standing());
@@ -149,7 +150,7 @@ impl Boundary {
             }
         }
         let told_of = watched.len();
-        for view in self.concerned(law, index, &near, bodies) {
+        for view in self.concerned(law, index, near, bodies) {
             let is_known = watched[..told_of].binary_search_by_key(&view.id, |w| w.view.id);
             if is_known.is_err() && self.tracks.contains_key(&view.id) {
                 let candidate = Watched::of(index, law, view, law.promise(tick, &view), tick);

@@ -1,7 +1,6 @@
 //! Holding bodies to what they have promised (see [`crate::keeping`]): after the step, before anybody looks.
 
 use super::Boundary;
-use crate::aura_index::AuraIndex;
 use crate::handover::Arrival;
 use crate::keeping::{Hold, Kept, Place, share_kept, share_with_room, share_within_home};
 use crate::nursery::live_view_of;
@@ -27,7 +26,8 @@ impl Boundary {
         };
         let home = self.home();
         self.remote.expire(tick);
-        self.index = AuraIndex::build(&self.remote, &self.geometry, tick, &Rect::EVERYWHERE);
+        self.index
+            .rebuild(&self.remote, &self.geometry, tick, &Rect::EVERYWHERE);
         let mut near = self.look(&law, &home, bodies);
         let mut shares: Vec<(BodyId, f64)> = Vec::new();
         let mut free: Vec<(BodyId, f64)> = Vec::new();
@@ -94,7 +94,8 @@ impl Boundary {
     /// What may have to be held, or told of: all in a strip along the border, all that has promised something, all that
     /// was near something foreign, all that is new, and what is fast. Ascending.
     fn look(&mut self, law: &PromiseLaw, home: &Rect, bodies: &impl Bodies) -> Vec<BodyView> {
-        let mut near = Vec::with_capacity(self.near_before.len() + 16);
+        let mut near = std::mem::take(&mut self.near_now);
+        near.clear();
         bodies.not_within(&home.grown(-law.strip_m()), &mut near);
         let gravity = self.config.gravity;
         self.fast.clear();
@@ -352,6 +353,9 @@ fn share_clear_of(
 
 /// Each body once, by ascending id. Views are large: small keys are sorted, and each view is moved once.
 fn ascending(views: Vec<BodyView>) -> Vec<BodyView> {
+    if views.is_sorted_by(|a, b| a.id < b.id) {
+        return views;
+    }
     let mut order: Vec<(BodyId, u32)> = (0..).zip(&views).map(|(i, view)| (view.id, i)).collect();
     order.sort_unstable();
     order.dedup_by_key(|(id, _)| *id);
