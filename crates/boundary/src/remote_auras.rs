@@ -263,7 +263,6 @@ impl RemoteAuras {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ball, safe};
     use wire::NewOwner;
 
     fn upsert(body: u64, epoch: u32, tick: u64, x: f64) -> AuraUpsert {
