@@ -90,7 +90,9 @@ impl AuraIndex {
 
     fn sort(&mut self, found: &[(BodyId, &RemoteAura, f64)]) {
         let radii = || found.iter().map(|(_, _, radius)| *radius);
-        let mean = radii().sum::<f64>() / found.len().max(1) as f64;
+        // In whole centimetres: a sum that does not depend on the order.
+        let sum: u64 = radii().map(|radius| (100.0 * radius) as u64).sum();
+        let mean = 0.01 * sum as f64 / found.len().max(1) as f64;
         let wide_m = (MUCH_WIDER * mean).max(NOT_WIDE_M);
         let in_cells = radii().filter(|radius| *radius <= wide_m);
         self.widest_m = in_cells.fold(NOT_WIDE_M, f64::max);

@@ -19,6 +19,8 @@ use domain::Tick;
 const COUNTED_TICKS: u64 = 16;
 /// One level is this much more work.
 const LEVEL: f64 = 1.03;
+/// More than any region has to do.
+const HIGHEST_LEVEL: u16 = 2_000;
 /// A cluster is small if it is at most this share of its owner's work: moving it tips no balance.
 const SMALL_PARTS: u64 = 64;
 /// Classes of small clusters begin here.
@@ -123,9 +125,14 @@ fn is_away(class: u16) -> bool {
     class % 2 == 1
 }
 
+/// Multiplied out, because logarithms differ from machine to machine (I7). A million bodies are level 467.
 fn level_of(work: u64) -> u16 {
-    // A million bodies are level 467.
-    ((work.max(1) as f64).ln() / LEVEL.ln()) as u16
+    let (mut level, mut next) = (0, LEVEL);
+    while next <= work as f64 && level < HIGHEST_LEVEL {
+        level += 1;
+        next *= LEVEL;
+    }
+    level
 }
 
 #[cfg(test)]

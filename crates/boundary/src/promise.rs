@@ -333,6 +333,7 @@ impl PromiseLaw {
             true => aside * STAY_TOLD + STAY_TOLD_M,
             false => aside,
         };
+        let ahead = ahead * (self.top_speed / view.speed().max(self.top_speed));
         let way = [view.velocity.x * ahead, view.velocity.z * ahead];
         let mut lead = view.ground.grown(aside);
         for (i, way) in way.into_iter().enumerate() {
@@ -391,6 +392,67 @@ mod tests {
                 assert!(way <= kept, "{speed} m/s after {age} ticks: {way} > {kept}");
             }
         }
+    }
+
+    /// A body is told of where it goes, less where it comes from, and never farther than it is looked for.
+    #[test]
+    fn the_lead_is_in_front() {
+        let law = law();
+        let mut view = moving(10.0);
+        view.velocity = DVec3::new(10.0, 0.0, 0.0);
+        let lead = law.lead(&view, false);
+        let front = lead.max[0] - view.ground.max[0];
+        let back = view.ground.min[0] - lead.min[0];
+        let most = law.lead_of(view.surge, view.pull);
+        assert!(
+            front > 2.0 * back && front <= most + 1e-9,
+            "{front} {back} {most}"
+        );
+        assert!(
+            (lead.max[1] - view.ground.max[1] - back).abs() < 1e-9,
+            "aside as behind"
+        );
+        let widely = law.lead(&view, true);
+        assert!(widely.contains(&lead));
+        let too_fast = BodyView {
+            surge: 90.0,
+            velocity: DVec3::new(0.0, 0.0, -90.0),
+            ..view
+        };
+        let front = view.ground.min[1] - law.lead(&too_fast, false).min[1];
+        assert!(front <= law.lead_of(90.0, view.pull) + 1e-9);
+        view.asleep = true;
+        assert_eq!(law.lead(&view, false), view.ground.grown(MARGIN_M));
+    }
+
+    /// What is about to meet is not farther apart than both its halves: the search for clusters finds it.
+    #[test]
+    fn what_is_about_to_meet_is_within_both_halves() {
+        let law = law();
+        let speeds = [0.0, 0.05, 1.0, 7.0, 30.0];
+        let mut met = 0;
+        for (a, b) in speeds.iter().flat_map(|a| speeds.map(|b| (*a, b))) {
+            for towards in [1.0, -1.0] {
+                let at = |x: f64, speed: f64| BodyView {
+                    centre: DVec3::new(x, 0.0, 0.0),
+                    velocity: DVec3::new(speed, 0.0, 0.0),
+                    ..moving(speed.abs())
+                };
+                let left = at(0.0, a);
+                for step in 0..200 {
+                    let right = at(1.0 + 0.05 * f64::from(step), -towards * b);
+                    let course = law.course(&left);
+                    let meets = course.meets(&law.course(&right), &law.soon_together(0.0));
+                    let halves = law.half_m(&left) + law.half_m(&right);
+                    met += u32::from(meets);
+                    assert!(
+                        !meets || left.gap_m(&right) <= halves + 1e-9,
+                        "{a} {b} {step}"
+                    );
+                }
+            }
+        }
+        assert!(met > 100);
     }
 
     /// What a reader relies on at tick b is what the owner keeps up to tick b + h + 1.

@@ -73,8 +73,8 @@ const STORIES: [Story; 11] = [
     },
     Story {
         file: "one_goes_home_and_one_is_called",
-        about: "Size adaptive. Region 0's b1 lies deep in region 1, in a row of four, and goes home; in the same moment region 1's b2, which \
-                nobody was told of, comes into its way. They end up with one owner, and nobody moves again.",
+        about: "Size adaptive. Region 0's b1 lies deep in region 1, in a row of four, and says goodbye; in the same moment \
+                region 1's b2, which nobody was told of, comes into its way. They end up with one owner, and nobody moves again.",
         play: one_goes_home_and_one_is_called,
     },
 ];

@@ -16,6 +16,7 @@ use crate::joined::{Found, Joined};
 use crate::keeping::Place;
 use crate::lifecycle::LifeState;
 use crate::load::{LEAVING, level_in};
+use crate::meeting::Outlook;
 use crate::nursery::Ghost;
 use crate::projection::{
     Bound, Track, object_boundary_create, object_boundary_exit, state_at, touched_boundaries,
@@ -38,6 +39,9 @@ const KNOWN_AHEAD_M: f64 = 1.0;
 
 /// A guest that is farther from its owner's region than this goes home, however busy the region there is.
 const GUEST_DEPTH_M: f64 = 8.0;
+
+/// Owners, when they were last heard, and how busy they were.
+type Levels = SmallVec<[(RegionId, Tick, u16); 8]>;
 
 /// A body that foreign ones may rely on, or whose promises may meet theirs.
 pub(super) struct Watched {
@@ -234,6 +238,12 @@ impl Boundary {
         let touched = touched_boundaries(&lead, 0.0, self.neighbours.iter().copied());
         let touched: SmallVec<[RegionId; 4]> = touched.collect();
         let state = state_at(&view.ground, home, &touched);
+        if state != LifeState::BoundaryTraversed
+            && let Some(bound) = &mut track.bound
+        {
+            // It has come back by itself.
+            bound.leaves_at = None;
+        }
         let lingers = track
             .bound
             .as_ref()
@@ -380,8 +390,12 @@ impl Boundary {
                 None => self.stay(tick, law, mine, &cluster, watched),
             }
         }
+        let levels = match islands.is_empty() {
+            true => Levels::new(),
+            false => self.levels(),
+        };
         for island in islands {
-            departures.extend(self.go_home(tick, law, &island.members));
+            departures.extend(self.go_home(tick, law, &island.members, &levels));
         }
         watched.retain(|w| self.tracks.contains_key(&w.view.id));
         departures
@@ -463,16 +477,14 @@ impl Boundary {
                 since,
                 body: view.id,
             };
-            // While it is to be decided, a rank that was told only falls: both sides compare the same.
-            let told = track.filter(|track| {
-                track
-                    .bound
-                    .as_ref()
-                    .is_some_and(|b| b.decided_until >= tick)
-            });
-            let told = told.and_then(|track| track.key);
-            let told = told.or(ghost.and_then(|ghost| ghost.rank));
-            told.map_or(own, |told| told.min(own))
+            let bound = track.and_then(|track| track.bound.as_ref());
+            let decided = bound.filter(|bound| bound.decided_until >= tick);
+            let decided = decided.and_then(|_| track.and_then(|track| track.key));
+            // What others have heard last is what they compare with: a rank is never above that.
+            let heard = bound.and_then(|bound| bound.told).map(|(_, key)| key);
+            let heard = heard.filter(|key| key.class != LEAVING);
+            let ranks = [decided, heard, ghost.and_then(|ghost| ghost.rank)];
+            ranks.into_iter().flatten().fold(own, ClusterKey::min)
         });
         ranks.min().expect("a cluster has members")
     }
@@ -540,21 +552,27 @@ impl Boundary {
     }
 
     /// BT: an island goes to the region it is in.
-    fn go_home(&mut self, tick: Tick, law: &PromiseLaw, island: &[BodyView]) -> Option<Departure> {
+    fn go_home(
+        &mut self,
+        tick: Tick,
+        law: &PromiseLaw,
+        island: &[BodyView],
+        levels: &Levels,
+    ) -> Option<Departure> {
         let home = self.home();
+        let to = destination(island, &self.map);
         let is_free = |view: &BodyView| {
             !home.touches(&view.ground)
                 && self.has_stayed(tick, view.id)
-                && !self.meets_before_long(tick, law, view)
+                && !self.meets_before_long(tick, law, view, to)
         };
         if !island.iter().all(is_free) {
             self.stay_on(island);
             return None;
         }
-        let to = destination(island, &self.map);
         // Who has said goodbye leaves, even if it is busier there now: words go to and fro otherwise.
         let is_leaving = |view: &BodyView| self.leaves_at(view.id).is_some();
-        if !island.iter().all(is_leaving) && self.is_better_off_here(island, to) {
+        if !island.iter().all(is_leaving) && self.is_better_off_here(island, to, levels) {
             self.stay_on(island);
             return None;
         }
@@ -615,29 +633,54 @@ impl Boundary {
         all
     }
 
-    fn meets_before_long(&self, tick: Tick, law: &PromiseLaw, view: &BodyView) -> bool {
+    /// Would it meet something foreign that does not rest beside it where it goes to?
+    fn meets_before_long(
+        &self,
+        tick: Tick,
+        law: &PromiseLaw,
+        view: &BodyView,
+        to: RegionId,
+    ) -> bool {
         let (own, outlook) = (law.course(view), law.before_long());
+        let beside = Outlook {
+            slack_m: 0.0,
+            ..outlook
+        };
         let stride = own.way.length() + own.turn_m;
         let reach = stride * (outlook.ticks + outlook.lag) + own.room_m + outlook.slack_m;
         let mut meets = false;
         self.index
             .for_each_within(view.centre, view.radius + reach, &mut |id, aura, _| {
                 let course = law.course_of(aura, tick);
-                meets |= id != view.id && course.is_none_or(|other| own.meets(&other, &outlook));
+                let outlook = if aura.owner == to { &beside } else { &outlook };
+                meets |= id != view.id && course.is_none_or(|other| own.meets(&other, outlook));
             });
         meets
     }
 
     /// A guest stays near the border while the region that it is in has more to do than we have.
-    fn is_better_off_here(&self, island: &[BodyView], there: RegionId) -> bool {
+    fn is_better_off_here(&self, island: &[BodyView], there: RegionId, levels: &Levels) -> bool {
         let near = self.home().grown(GUEST_DEPTH_M);
         let is_near = |view: &BodyView| near.holds(view.centre.x, view.centre.z);
-        let level_there = || {
-            let auras = self.remote.iter().filter(|(_, aura)| aura.owner == there);
-            // While a body is in question its rank does not rise: the highest is the newest.
-            auras.filter_map(|(_, aura)| level_in(aura.key.class)).max()
-        };
-        island.iter().all(is_near) && level_there().is_some_and(|there| there > self.load.level())
+        let there = levels.iter().find(|(owner, ..)| *owner == there);
+        let is_busier = there.is_some_and(|(_, _, level)| *level > self.load.level());
+        is_busier && island.iter().all(is_near)
+    }
+
+    /// How busy others are, as far as their newest words tell. (What rests has nothing new to say.)
+    fn levels(&self) -> Levels {
+        let mut levels = Levels::new();
+        for (_, aura) in self.remote.iter().filter(|(_, aura)| aura.growth > 0.0) {
+            let Some(level) = level_in(aura.key.class) else {
+                continue;
+            };
+            let news = (aura.tick, level);
+            match levels.iter_mut().find(|(owner, ..)| *owner == aura.owner) {
+                Some((_, tick, level)) => (*tick, *level) = (*tick, *level).max(news),
+                None => levels.push((aura.owner, news.0, news.1)),
+            }
+        }
+        levels
     }
 
     /// A body as it may be while its next promise lasts.

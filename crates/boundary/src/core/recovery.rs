@@ -141,6 +141,7 @@ impl Boundary {
             let mut restored = Track::new(track.epoch, LifeState::Injected, track.since);
             if let Some(mut bound) = track.bound {
                 bound.told = None;
+                bound.leaves_at = None;
                 restored.bound = Some(bound);
                 self.bound.insert(id);
             }
