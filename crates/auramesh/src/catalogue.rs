@@ -127,7 +127,7 @@ impl Catalogue {
         Ok(result)
     }
 
-    /// What makes this one again; the folder is whoever runs it's own choice.
+    /// What makes this one again; the folder is the caller's choice.
     fn command(&self, id: &str, options: &RunOptions) -> String {
         let runs = options.runs.map(|runs| runs.to_string());
         let seed = options.seed.to_string();
