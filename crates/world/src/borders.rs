@@ -6,7 +6,6 @@
 //! inserted since the last step are not in the tree yet and are checked one by one; boxes of removed
 //! bodies are still in it and are skipped.
 
-use crate::contacts::Tag;
 use crate::views::BodyView;
 use crate::world::{Entry, World};
 use domain::{BodyId, Bounds, Rect};
@@ -71,30 +70,36 @@ impl World {
             let Some((collider, _)) = self.physics.colliders.get_unknown_gen(leaf) else {
                 continue;
             };
-            if let Tag::Body(id) = Tag::of(collider)
-                && !self.fresh.contains(&id)
+            // Scenery has no body.
+            let body = collider.parent().and_then(|it| self.bodies.of_handle(it));
+            if let Some((id, entry)) = body
+                && !self.fresh.contains(id)
             {
-                self.report(id, passes, f);
+                self.report(*id, entry, passes, f);
             }
+        }
+        if self.fresh.is_empty() {
+            return;
         }
         let mut fresh: Vec<BodyId> = self.fresh.iter().copied().collect();
         fresh.sort_unstable();
         for id in fresh {
-            self.report(id, passes, f);
+            if let Some(entry) = self.bodies.get(&id) {
+                self.report(id, entry, passes, f);
+            }
         }
     }
 
     fn report(
         &self,
         id: BodyId,
+        entry: &Entry,
         passes: &impl Fn(&Bounds) -> bool,
         f: &mut impl FnMut(BodyId, &Entry, Bounds),
     ) {
-        if let Some(entry) = self.bodies.get(&id) {
-            let bounds = self.bounds_of(entry);
-            if passes(&bounds) {
-                f(id, entry, bounds);
-            }
+        let bounds = self.bounds_of(entry);
+        if passes(&bounds) {
+            f(id, entry, bounds);
         }
     }
 }

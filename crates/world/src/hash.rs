@@ -17,7 +17,7 @@ impl World {
         let mut digest = Xxh3::new();
         let mut batch = [0u8; BATCH * RECORD];
         let mut used = 0;
-        for (id, entry) in &self.bodies {
+        for (id, entry) in self.bodies.iter() {
             self.write_record(*id, entry, &mut batch[used..used + RECORD]);
             used += RECORD;
             if used == batch.len() {

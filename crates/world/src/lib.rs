@@ -28,6 +28,7 @@ mod merged;
 mod overlap;
 mod parallel;
 mod queries;
+mod roster;
 mod seeds;
 mod shapes;
 mod sleep;

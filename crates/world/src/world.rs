@@ -4,6 +4,7 @@ use crate::config::{WorldConfig, WorldError};
 use crate::contacts::{ContactBegun, Tag};
 use crate::frame::Frame;
 use crate::joints::{self, JointBook};
+use crate::roster::Roster;
 use crate::seeds::Seeds;
 use crate::views::Mark;
 use crate::warm_start::SeedingDispatcher;
@@ -15,7 +16,6 @@ use rapier3d::prelude::{
     RigidBodyBuilder, RigidBodyHandle, SharedShape,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One engine world: static scenery and the dynamic bodies of one region.
@@ -29,7 +29,7 @@ use std::sync::Arc;
 pub struct World {
     pub(crate) physics: PhysicsWorld,
     pub(crate) frame: Frame,
-    pub(crate) bodies: BTreeMap<BodyId, Entry>,
+    pub(crate) bodies: Roster,
     pub(crate) statics: FxHashMap<StaticId, ColliderHandle>,
     pub(crate) joints: JointBook,
     /// Bodies the engine's tree does not know yet: inserted since the last step.
@@ -75,7 +75,7 @@ impl World {
             frame: Frame {
                 origin: config.origin,
             },
-            bodies: BTreeMap::new(),
+            bodies: Roster::default(),
             statics: FxHashMap::default(),
             joints: JointBook::default(),
             fresh: FxHashSet::default(),
