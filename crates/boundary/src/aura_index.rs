@@ -139,6 +139,11 @@ impl AuraIndex {
         self.spots.is_empty()
     }
 
+    /// The balls in which foreign bodies may be, as relied on.
+    pub fn balls(&self) -> impl Iterator<Item = (DVec3, f64)> + Clone {
+        self.spots.iter().map(|spot| (spot.centre, spot.radius))
+    }
+
     /// Whose they are, ascending.
     pub fn owners(&self) -> &[RegionId] {
         &self.owners

@@ -3,10 +3,12 @@
 mod adaptive;
 mod departing;
 mod keeping_word;
+mod near;
 mod projecting;
 mod recovery;
 mod spawning;
 
+use near::Near;
 pub use recovery::BoundarySnapshot;
 use recovery::{Recovery, UnkeptSnapshot};
 
@@ -14,13 +16,14 @@ use crate::audience::{Acquaintance, Introductions};
 use crate::aura_index::AuraIndex;
 use crate::buffers::Buffers;
 use crate::config::{AuraSize, BoundaryConfig, Policy};
+use crate::coverage::Coverage;
 use crate::geometry::AuraGeometry;
 use crate::handover::{Arrival, HandoverLedger};
 use crate::keeping::{Kept, Place};
 use crate::lifecycle::{LifeState, Transition, change};
 use crate::load::Load;
 use crate::nursery::{Ghost, Nursery, live_view_of};
-use crate::projection::{Regions, Track};
+use crate::projection::{Regions, Track, Tracks};
 use crate::promise::PromiseLaw;
 use crate::remote_auras::{RemoteAura, RemoteAuras};
 use crate::tolerance_watch::{ExceededTolerances, ToleranceWatch};
@@ -77,22 +80,27 @@ pub struct Boundary {
     geometry: AuraGeometry,
     /// Size `adaptive` only.
     law: Option<PromiseLaw>,
-    tracks: FxHashMap<BodyId, Track>,
+    tracks: Tracks,
     projecting: BTreeSet<BodyId>,
     // Bodies that have promised something.
     bound: BTreeSet<BodyId>,
-    // Where the bodies near a border were after the last step, ascending; and those that have entered since.
-    near_before: Vec<(BodyId, Place)>,
+    // The bodies that are looked at in this tick and in the one before, ascending; and where those that have entered since
+    // were.
+    near: Vec<Near>,
+    near_before: Vec<Near>,
     entered: FxHashMap<BodyId, Place>,
-    // Bodies near a border, ascending, fast ones wherever they are, and those of them that matter, between the two parts
-    // of a tick.
-    near_now: Vec<BodyView>,
-    // Of those, the ones that were put back.
+    // The ones that were put back in this tick.
     held_now: Vec<BodyId>,
+    // Fast bodies wherever they are, those of them that matter, and everything awake that something foreign is near.
     fast: Vec<FastBody>,
     fast_near: Vec<BodyId>,
-    // Bodies near something foreign, ascending.
-    concerned: Vec<BodyId>,
+    awake_near: Vec<BodyId>,
+    // Memory that is used again in every tick.
+    strip: Vec<BodyView>,
+    strip_order: Vec<(BodyId, u32)>,
+    wanted: Vec<BodyId>,
+    // Where something foreign is.
+    coverage: Coverage,
     // The foreign auras of this tick.
     index: AuraIndex,
     // For how many ticks bodies have been held without a pause.
@@ -147,16 +155,20 @@ impl Boundary {
             map,
             config,
             geometry,
-            tracks: FxHashMap::default(),
+            tracks: Tracks::default(),
             projecting: BTreeSet::new(),
             bound: BTreeSet::new(),
+            near: Vec::new(),
             near_before: Vec::new(),
             entered: FxHashMap::default(),
-            near_now: Vec::new(),
             held_now: Vec::new(),
             fast: Vec::new(),
             fast_near: Vec::new(),
-            concerned: Vec::new(),
+            awake_near: Vec::new(),
+            strip: Vec::new(),
+            strip_order: Vec::new(),
+            wanted: Vec::new(),
+            coverage: Coverage::default(),
             index: AuraIndex::default(),
             holding: FxHashMap::default(),
             kept: Kept::default(),
@@ -216,7 +228,7 @@ impl Boundary {
     /// A body was removed from the world: by a user, or because the engine could not compute it.
     pub fn removed(&mut self, tick: Tick, body: BodyId) {
         self.unannounce(tick, body);
-        if let Some(track) = self.tracks.remove(&body) {
+        if let Some(track) = self.tracks.swap_remove(&body) {
             self.projecting.remove(&body);
             self.bound.remove(&body);
             self.report(tick, body, Some(track.state), LifeState::Destroyed);

@@ -28,6 +28,7 @@ pub mod buffers;
 pub mod cluster;
 pub mod config;
 mod core;
+mod coverage;
 #[cfg(test)]
 mod core_tests;
 pub mod cost;
@@ -59,4 +60,4 @@ pub use handover::Arrival;
 pub use keeping::{Hold, Kept, Place};
 pub use lifecycle::{LifeState, Transition};
 pub use tolerance_watch::ExceededTolerances;
-pub use view::{Bodies, BodyView, FastBody};
+pub use view::{AwakeBody, Bodies, BodyView};

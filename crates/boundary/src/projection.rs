@@ -8,6 +8,8 @@ use crate::geometry::AuraGeometry;
 use crate::lifecycle::LifeState;
 use crate::view::BodyView;
 use domain::{BodyId, Epoch, Rect, RegionId, Tick};
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use wire::{AuraUpsert, Bond, ClusterKey};
@@ -15,6 +17,10 @@ use wire::{AuraUpsert, Bond, ClusterKey};
 /// A few regions. Kept within the track itself: every projecting body's is read at every tick, and memory that lies elsewhere
 /// costs more than all the arithmetic.
 pub type Regions = SmallVec<[RegionId; 4]>;
+
+/// What a region remembers of all bodies it owns, in no particular order. A body's place in it is a good guess of where it
+/// is in the next tick.
+pub type Tracks = IndexMap<BodyId, Track, FxBuildHasher>;
 
 /// What a region remembers of each body it owns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

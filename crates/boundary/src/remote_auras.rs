@@ -8,9 +8,10 @@ use crate::geometry::AuraGeometry;
 use crate::view::BodyView;
 use domain::{BodyId, Capsule, Epoch, RegionId, Tick};
 use glam::DVec3;
-use rustc_hash::FxHashMap;
+use indexmap::IndexMap;
+use indexmap::map::Entry;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Deserialize, Serialize};
-use std::collections::hash_map::Entry;
 use wire::{AuraDelete, AuraUpsert, ClusterKey};
 
 /// Tombstones older than this are dropped once there are many: no message is that late.
@@ -113,8 +114,9 @@ impl RemoteAura {
 /// All remote auras of one region.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RemoteAuras {
-    // Every neighbour's every aura is looked up here at every tick; nothing depends on the order of a walk over them.
-    auras: FxHashMap<BodyId, RemoteAura>,
+    // Every neighbour's every aura is looked up here, and all of them are walked over, at every tick; nothing depends on
+    // the order of a walk.
+    auras: IndexMap<BodyId, RemoteAura, FxBuildHasher>,
     gone: FxHashMap<BodyId, (Epoch, Tick)>,
     // No provisional aura ends before this tick; `None` if there is none.
     first_end: Option<Tick>,
@@ -196,7 +198,7 @@ impl RemoteAuras {
                 self.note_end(end);
             }
             _ => {
-                self.auras.remove(&delete.body);
+                self.auras.swap_remove(&delete.body);
             }
         }
         self.bury(delete.body, stamp);
@@ -213,7 +215,7 @@ impl RemoteAuras {
 
     /// The body is now ours under this epoch: its aura goes, and no older one comes back.
     pub fn forget_body(&mut self, body: BodyId, epoch: Epoch, now: Tick) {
-        self.auras.remove(&body);
+        self.auras.swap_remove(&body);
         self.bury(body, (epoch, now));
     }
 

@@ -1,7 +1,7 @@
 //! A plain list of balls that stands for a region's world in the tests of this crate.
 
 use crate::config::{AuraSize, BoundaryConfig};
-use crate::view::{Bodies, BodyView, FastBody};
+use crate::view::{AwakeBody, Bodies, BodyView};
 use domain::{BodyId, Bounds, Rect};
 use glam::DVec3;
 use std::collections::BTreeMap;
@@ -80,13 +80,18 @@ impl Bodies for Balls {
         );
     }
 
-    fn faster_than(&self, surge: f64, out: &mut Vec<FastBody>) {
-        let fast = self.by_id.values().filter(|view| view.surge > surge);
-        out.extend(fast.map(|view| FastBody {
-            id: view.id,
-            centre: view.centre,
-            surge: view.surge,
-        }));
+    fn for_each_awake(&self, slow: f64, f: &mut impl FnMut(AwakeBody)) {
+        for view in self.by_id.values().filter(|view| !view.asleep) {
+            f(AwakeBody {
+                id: view.id,
+                centre: view.centre,
+                surge: Some(view.surge).filter(|surge| *surge > slow),
+            });
+        }
+    }
+
+    fn sleeps_any(&self) -> bool {
+        self.by_id.values().any(|view| view.asleep)
     }
 
     fn awake(&self) -> u64 {

@@ -92,6 +92,17 @@ pub struct FastBody {
     pub surge: f64,
 }
 
+/// A body that is awake: of all that are, few matter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AwakeBody {
+    /// Which.
+    pub id: BodyId,
+    /// Its origin.
+    pub centre: DVec3,
+    /// The speed of its fastest point, at most, m/s, if it is fast.
+    pub surge: Option<f64>,
+}
+
 /// The bodies a region owns.
 pub trait Bodies {
     /// One of them; `None` if it is not ours.
@@ -101,8 +112,10 @@ pub trait Bodies {
     fn not_within(&self, inner: &Rect, out: &mut Vec<BodyView>);
     /// Adds every body that touches one of the boxes; extra and repeated bodies do no harm.
     fn touching(&self, boxes: &[Bounds], out: &mut Vec<BodyId>);
-    /// Adds every body whose fastest point is faster than this, m/s; extra bodies do no harm.
-    fn faster_than(&self, surge: f64, out: &mut Vec<FastBody>);
+    /// Calls back for every body that is awake; of those whose fastest point is faster than `slow`, m/s, with that speed.
+    fn for_each_awake(&self, slow: f64, f: &mut impl FnMut(AwakeBody));
+    /// Does any body sleep? Saying so wrongly does no harm.
+    fn sleeps_any(&self) -> bool;
     /// How many bodies are awake. Asked now and then.
     fn awake(&self) -> u64;
     /// No body has a bounding sphere of a larger radius.

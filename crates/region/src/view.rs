@@ -1,7 +1,7 @@
 //! The world as the boundary sees it.
 
 use boundary::nursery::surge;
-use boundary::{Bodies, BodyView, FastBody};
+use boundary::{AwakeBody, Bodies, BodyView};
 use domain::{BodyId, Bounds, Motion, Rect};
 use world::World;
 
@@ -50,14 +50,18 @@ impl Bodies for Seen<'_> {
         }
     }
 
-    fn faster_than(&self, surge: f64, out: &mut Vec<FastBody>) {
-        self.0.for_each_faster_than(surge as f32, |fast| {
-            out.push(FastBody {
-                id: fast.id,
-                centre: fast.position,
-                surge: fast.surge.into(),
+    fn for_each_awake(&self, slow: f64, f: &mut impl FnMut(AwakeBody)) {
+        self.0.for_each_awake(slow as f32, |body| {
+            f(AwakeBody {
+                id: body.id,
+                centre: body.position,
+                surge: body.surge.map(f64::from),
             });
         });
+    }
+
+    fn sleeps_any(&self) -> bool {
+        self.0.stepped_count() < self.0.len()
     }
 
     fn awake(&self) -> u64 {

@@ -43,5 +43,5 @@ pub use contacts::ContactBegun;
 pub use overlap::{PreparedShape, ShapeCache, penetration};
 pub use parallel::STEPS_IN_PARALLEL;
 pub use queries::{RayHit, ShapeHit};
-pub use views::{BodyView, FastBody};
+pub use views::{AwakeBody, BodyView};
 pub use world::World;

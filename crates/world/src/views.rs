@@ -25,15 +25,15 @@ pub struct BodyView {
     pub girth: f32,
 }
 
-/// A body that is awake and fast.
+/// A body that is awake, in few numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FastBody {
+pub struct AwakeBody {
     /// Which.
     pub id: BodyId,
     /// Its origin.
     pub position: DVec3,
-    /// No point of its line is faster, m/s.
-    pub surge: f32,
+    /// No point of its line is faster, m/s; said only of those that may be fast.
+    pub surge: Option<f32>,
 }
 
 /// What is written on an engine's body, for walks over many of them.
@@ -112,24 +112,21 @@ impl World {
         self.bodies.get(&id).map(|entry| &*entry.form)
     }
 
-    /// Calls `f` for every body that is awake and of whose line a point may be faster than this, m/s; in no particular
-    /// order but always the same. From what is at hand: this walk is over everything that is awake.
-    pub fn for_each_faster_than(&self, speed: f32, mut f: impl FnMut(FastBody)) {
+    /// Calls `f` for every body that is awake, and says how fast it is if that may be above `slow`, m/s; in no particular
+    /// order but always the same. From what is at hand: this walk is over everything that is awake, at every tick.
+    pub fn for_each_awake(&self, slow: f32, mut f: impl FnMut(AwakeBody)) {
         for (_, rigid) in self.physics.active_bodies() {
             let mark = Mark::unpack(rigid.user_data);
             // Most are slow, and squares tell.
             let turn = rigid.angvel().length_squared() * (mark.spine_m * mark.spine_m);
-            if 2.0 * (rigid.linvel().length_squared() + turn) <= speed * speed {
-                continue;
-            }
-            let surge = rigid.linvel().length() + rigid.angvel().length() * mark.spine_m;
-            if surge > speed {
-                f(FastBody {
-                    id: mark.id,
-                    position: self.frame.world(rigid.translation()),
-                    surge,
-                });
-            }
+            let may_be_fast = 2.0 * (rigid.linvel().length_squared() + turn) > slow * slow;
+            let surge = may_be_fast
+                .then(|| rigid.linvel().length() + rigid.angvel().length() * mark.spine_m);
+            f(AwakeBody {
+                id: mark.id,
+                position: self.frame.world(rigid.translation()),
+                surge: surge.filter(|surge| *surge > slow),
+            });
         }
     }
 

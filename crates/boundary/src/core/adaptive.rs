@@ -8,6 +8,7 @@
 
 use super::departing::Leave;
 use super::projecting::{remember, tell};
+use super::near::{self, Near};
 use super::{Boundary, Departure, ISLAND_TEST_TICKS};
 use crate::audience::Surroundings;
 use crate::aura_index::AuraIndex;
@@ -19,7 +20,7 @@ use crate::load::{LEAVING, level_in};
 use crate::meeting::Outlook;
 use crate::nursery::Ghost;
 use crate::projection::{
-    Bound, Track, object_boundary_create, object_boundary_exit, state_at, touched_boundaries,
+    Bound, Track, Tracks, object_boundary_create, object_boundary_exit, state_at, touched_boundaries,
 };
 use crate::promise::PromiseLaw;
 use crate::view::{Bodies, BodyView, FastBody};
@@ -104,20 +105,18 @@ impl Boundary {
         law: &PromiseLaw,
         bodies: &impl Bodies,
     ) -> Vec<Departure> {
-        let mut near = std::mem::take(&mut self.near_now);
-        for id in self.held_now.drain(..) {
+        for id in &self.held_now {
             // Put back and turned back: only the world knows its shadow now.
-            if let Ok(place) = near.binary_search_by_key(&id, |view| view.id) {
-                near[place] = bodies.view(id).unwrap_or(near[place]);
+            if let Some(near) = near::find(&mut self.near, *id) {
+                near.view = bodies.view(*id).unwrap_or(near.view);
             }
         }
         if self.load.is_due(tick) {
             self.load.count(bodies.awake());
         }
+        self.watch.silence(self.index.fallen_silent());
+        let mut watched = self.watched(tick, law, bodies);
         let index = std::mem::take(&mut self.index);
-        self.watch.silence(index.fallen_silent());
-        let mut watched = self.watched(tick, law, &near, &index, bodies);
-        self.near_now = near;
         let ghosts = self.watched_ghosts(tick, law, &index);
         self.index = index;
         let departures = self.part(tick, law, &mut watched, &ghosts, bodies);
@@ -133,74 +132,55 @@ impl Boundary {
     }
 
     /// Everyone who is told of, and everyone in whose way something foreign is. Ascending.
-    fn watched(
-        &mut self,
-        tick: Tick,
-        law: &PromiseLaw,
-        near: &[BodyView],
-        index: &AuraIndex,
-        bodies: &impl Bodies,
-    ) -> Vec<Watched> {
+    fn watched(&mut self, tick: Tick, law: &PromiseLaw, bodies: &impl Bodies) -> Vec<Watched> {
         let home = self.home();
+        let others = self.concern(law, bodies);
+        let (near, index) = (
+            std::mem::take(&mut self.near),
+            std::mem::take(&mut self.index),
+        );
         let mut watched = Vec::with_capacity(self.projecting.len() + 8);
-        for view in near {
-            if self.place_adaptive(tick, law, &home, view, index) {
-                let track = self.tracks.get(&view.id).expect("it was placed");
+        for near in &near {
+            let view = &near.view;
+            if self.place_adaptive(tick, law, &home, near, &index) {
+                let track = self.track_of(near).expect("it was placed");
                 let standing = track.bound.as_ref().and_then(|bound| bound.standing());
                 let next = law.renewed(tick, standing, &self.as_expected(law, view));
-                watched.push(Watched::of(index, law, *view, next, tick));
-            } else {
+                watched.push(Watched::of(&index, law, *view, next, tick));
+                continue;
+            }
+            if near.is_bound {
                 self.retire(tick, law, view.id);
+            }
+            if near.is_concerned {
+                watched.extend(self.candidate(tick, law, view, &index));
             }
         }
         let told_of = watched.len();
-        for view in self.concerned(law, index, near, bodies) {
-            let is_known = watched[..told_of].binary_search_by_key(&view.id, |w| w.view.id);
-            if is_known.is_err() && self.tracks.contains_key(&view.id) {
-                let candidate = Watched::of(index, law, view, law.promise(tick, &view), tick);
-                if !candidate.touched.is_empty() {
-                    watched.push(candidate);
-                }
-            }
+        for view in &others {
+            watched.extend(self.candidate(tick, law, view, &index));
         }
-        watched.sort_unstable_by_key(|w| w.view.id);
+        if watched.len() > told_of {
+            watched.sort_unstable_by_key(|w| w.view.id);
+        }
+        (self.near, self.index) = (near, index);
+        self.look_at(&others);
         watched
     }
 
-    /// Bodies that nobody need be told of, but that are so near to foreign ones that they may be in each other's way,
-    /// or come there in one step.
-    /// Remembers them, and where they are.
-    fn concerned(
-        &mut self,
+    /// A body that nobody need be told of, but that is so near to foreign ones that they may be in each other's way.
+    fn candidate(
+        &self,
+        tick: Tick,
         law: &PromiseLaw,
+        view: &BodyView,
         index: &AuraIndex,
-        near: &[BodyView],
-        bodies: &impl Bodies,
-    ) -> Vec<BodyView> {
-        self.concerned.clear();
-        if index.is_empty() {
-            return Vec::new();
+    ) -> Option<Watched> {
+        if !self.tracks.contains_key(&view.id) {
+            return None;
         }
-        let strip = law.strip_m();
-        let boxes: Vec<_> = index.boxes().iter().map(|b| b.grown(strip)).collect();
-        bodies.touching(&boxes, &mut self.concerned);
-        self.concerned.extend(&self.fast_near);
-        self.concerned.sort_unstable();
-        self.concerned.dedup();
-        let mut concerned = Vec::with_capacity(self.concerned.len());
-        for id in &self.concerned {
-            let place = near.binary_search_by_key(id, |view| view.id);
-            let view = match place {
-                Ok(place) => Some(near[place]),
-                Err(_) => bodies.view(*id),
-            };
-            concerned.extend(view);
-            if place.is_err() {
-                self.entered
-                    .extend(view.map(|view| (view.id, Place::of(&view))));
-            }
-        }
-        concerned
+        let candidate = Watched::of(index, law, *view, law.promise(tick, view), tick);
+        (!candidate.touched.is_empty()).then_some(candidate)
     }
 
     fn watched_ghosts(&self, tick: Tick, law: &PromiseLaw, index: &AuraIndex) -> Vec<Watched> {
@@ -221,15 +201,16 @@ impl Boundary {
         tick: Tick,
         law: &PromiseLaw,
         home: &Rect,
-        view: &BodyView,
+        near: &Near,
         index: &AuraIndex,
     ) -> bool {
-        let Some(track) = self.tracks.get_mut(&view.id) else {
+        let view = &near.view;
+        let Some((_, track)) = track_mut(&mut self.tracks, near) else {
             return false;
         };
         self.watch
             .speed(view.speed(), &mut track.too_fast, &self.config.tolerances);
-        let was_told_of = self.projecting.contains(&view.id);
+        let was_told_of = near.is_told_of;
         let lead = law.lead(view, was_told_of);
         let is_inside = home.contains(&lead);
         if is_inside && track.state == LifeState::HostRegion && !was_told_of {
@@ -256,7 +237,7 @@ impl Boundary {
         if state == track.state && touched == track.boundaries && is_told_of == was_told_of {
             return is_told_of;
         }
-        let mut track = self.tracks.remove(&view.id).expect("looked up above");
+        let mut track = self.tracks.swap_remove(&view.id).expect("looked up above");
         for left in track.boundaries.clone() {
             if !touched.contains(&left) {
                 object_boundary_exit(&mut track, left);
@@ -299,9 +280,6 @@ impl Boundary {
 
     /// A body that nobody is told of and nobody can meet: its promises run out.
     fn retire(&mut self, tick: Tick, law: &PromiseLaw, id: BodyId) {
-        if !self.bound.contains(&id) {
-            return;
-        }
         let Some(track) = self.tracks.get_mut(&id) else {
             self.bound.remove(&id);
             return;
@@ -522,7 +500,7 @@ impl Boundary {
     /// A body in question is told of for as long as it is, and a little longer.
     fn go_on_telling(&mut self, tick: Tick, law: &PromiseLaw, watched: &Watched) {
         let id = watched.view.id;
-        let Some(mut track) = self.tracks.remove(&id) else {
+        let Some(mut track) = self.tracks.swap_remove(&id) else {
             return;
         };
         self.begin_telling(tick, law, id, &mut track);
@@ -814,6 +792,7 @@ impl Boundary {
         near.extend(self.bound.iter().filter_map(|id| bodies.view(*id)));
         self.entered
             .extend(near.iter().map(|view| (view.id, Place::of(view))));
+        self.near.clear();
         for track in self.tracks.values_mut() {
             if let Some(bound) = &mut track.bound {
                 bound.may_leave = tick + law.notice_ticks();
@@ -841,6 +820,18 @@ impl Boundary {
             self.bound.insert(view.id);
         }
     }
+}
+
+/// What is remembered of a body that is looked at.
+fn track_mut<'a>(tracks: &'a mut Tracks, near: &Near) -> Option<(usize, &'a mut Track)> {
+    let id = near.id();
+    let is_there = tracks.get_index(near.track).is_some_and(|(it, _)| *it == id);
+    let place = match is_there {
+        true => near.track,
+        false => tracks.get_index_of(&id)?,
+    };
+    let (_, track) = tracks.get_index_mut(place)?;
+    Some((place, track))
 }
 
 /// Of what rests nothing new is said only because its owner has become busier or idler: a settled world says nothing.

@@ -220,7 +220,7 @@ impl Boundary {
         let mut bonds = Vec::new();
         let mut told: Option<Vec<RegionId>> = None;
         for view in cluster {
-            if let Some(mut track) = self.tracks.remove(&view.id) {
+            if let Some(mut track) = self.tracks.swap_remove(&view.id) {
                 self.give_word_on_leaving(tick, view, &mut track);
                 match &mut told {
                     None => told = Some(track.audience.to_vec()),

@@ -1,13 +1,14 @@
 //! Holding bodies to what they have promised (see [`crate::keeping`]): after the step, before anybody looks.
 
 use super::Boundary;
+use super::near::{self, Near};
 use crate::handover::Arrival;
 use crate::keeping::{Hold, Kept, Place, share_kept, share_with_room, share_within_home};
 use crate::nursery::live_view_of;
 use crate::projection::Track;
 use crate::promise::{PromiseLaw, ROUNDING_M, way_m};
 use crate::remote_auras::RemoteAura;
-use crate::view::{Bodies, BodyView, FastBody};
+use crate::view::{Bodies, BodyView};
 use domain::{Body, BodyId, Bounds, Rect, Tick};
 use rustc_hash::FxHashMap;
 use wire::{Bond, Member, Offer};
@@ -28,62 +29,57 @@ impl Boundary {
         self.remote.expire(tick);
         self.index
             .rebuild(&self.remote, &self.geometry, tick, &Rect::EVERYWHERE);
-        let mut near = self.look(&law, &home, bodies);
+        self.look(&law, &home, bodies);
         let mut shares: Vec<(BodyId, f64)> = Vec::new();
         let mut free: Vec<(BodyId, f64)> = Vec::new();
-        // Both are in the order of ids.
-        let mut bound = self.bound.iter().peekable();
-        for view in &near {
-            while bound.next_if(|id| **id < view.id).is_some() {}
-            let is_bound = bound.next_if(|id| **id == view.id).is_some();
+        for near in &self.near {
+            let view = &near.view;
+            let is_in_question = near.is_bound || self.is_new_or_concerned(near);
             // Most of what is near a border has promised nothing and stays at home.
-            if !is_bound && !self.is_new_or_concerned(view.id) && home.contains(&view.ground) {
+            if !is_in_question && home.contains(&view.ground) {
                 continue;
             }
-            let outside = self.share_kept_out(tick, &law, view, is_bound);
-            if outside < 1.0 {
-                self.kept.kept_out += 1;
-                shares.push((view.id, outside));
+            if is_in_question {
+                let outside = self.share_kept_out(tick, &law, near);
+                if outside < 1.0 {
+                    self.kept.kept_out += 1;
+                    shares.push((view.id, outside));
+                }
             }
-            let share = self.share_kept(tick, &law, view);
+            let share = self.share_kept(tick, &law, &home, near);
             if share < 1.0 {
                 free.push((view.id, share));
             }
         }
         for (id, share) in free {
-            let Ok(place) = near.binary_search_by_key(&id, |view| view.id) else {
+            let Ok(place) = self.near.binary_search_by_key(&id, Near::id) else {
                 continue;
             };
-            let view = &near[place];
+            let view = &self.near[place].view;
             if self.may_leap(tick, &law, view) {
                 self.kept.spared += 1;
-                if let Some(bound) = self.tracks.get_mut(&view.id).and_then(|t| t.bound.as_mut()) {
+                if let Some(bound) = self.tracks.get_mut(&id).and_then(|t| t.bound.as_mut()) {
                     bound.bonds.clear();
                 }
                 continue;
             }
-            shares.push((view.id, share));
+            shares.push((id, share));
         }
         self.kept.watched += self.bound.len() as u64;
         let holds = self.holds(shares, bodies);
+        self.entered.clear();
         self.held_now.clear();
-        if self.config.keep_promises {
-            for hold in &holds {
-                self.held_now.push(hold.body);
-                if let Ok(place) = near.binary_search_by_key(&hold.body, |view| view.id) {
-                    move_to(&mut near[place], hold);
-                }
+        if !self.config.keep_promises {
+            return Vec::new();
+        }
+        for hold in &holds {
+            self.held_now.push(hold.body);
+            if let Some(near) = near::find(&mut self.near, hold.body) {
+                move_to(&mut near.view, hold);
+                near.place = Place::of(&near.view);
             }
         }
-        self.near_before.clear();
-        self.near_before
-            .extend(near.iter().map(|view| (view.id, Place::of(view))));
-        self.entered.clear();
-        self.near_now = near;
-        match self.config.keep_promises {
-            true => holds,
-            false => Vec::new(),
-        }
+        holds
     }
 
     /// How often promises had to be enforced so far.
@@ -91,98 +87,77 @@ impl Boundary {
         self.kept
     }
 
-    /// What may have to be held, or told of: all in a strip along the border, all that has promised something, all that
-    /// was near something foreign, all that is new, and what is fast. Ascending.
-    fn look(&mut self, law: &PromiseLaw, home: &Rect, bodies: &impl Bodies) -> Vec<BodyView> {
-        let mut near = std::mem::take(&mut self.near_now);
-        near.clear();
-        bodies.not_within(&home.grown(-law.strip_m()), &mut near);
-        let gravity = self.config.gravity;
-        self.fast.clear();
-        bodies.faster_than(law.slow_speed(gravity), &mut self.fast);
-        // What flies matters if it may leave home soon, or if it may come where something foreign is.
-        let widest = bodies.widest_radius();
-        let foreign_depth = self.index.depth_in(home);
-        let matters = |fast: &&FastBody| {
-            let FastBody { centre, surge, .. } = **fast;
-            let lead = law.lead_of(surge, gravity) + widest;
-            let is_beyond = |depth: f64| !home.grown(-depth).holds(centre.x, centre.z);
-            is_beyond(lead + foreign_depth) && (is_beyond(lead) || self.index.is_near(centre, lead))
-        };
-        self.fast_near.clear();
-        self.fast_near
-            .extend(self.fast.iter().filter(matters).map(|fast| fast.id));
-        near.extend(self.fast_near.iter().filter_map(|id| bodies.view(*id)));
-        near = ascending(near);
-        let found = near.len();
-        let known = self.fresh.drain(..).chain(self.bound.iter().copied());
-        for id in known.chain(self.concerned.iter().copied()) {
-            let place = near[..found].binary_search_by_key(&id, |view| view.id);
-            if place.is_err() {
-                near.extend(bodies.view(id));
-            }
-        }
-        match near.len() > found {
-            true => ascending(near),
-            false => near,
-        }
-    }
-
     fn place_before(&self, id: BodyId) -> Option<Place> {
-        let place = self.near_before.binary_search_by_key(&id, |(id, _)| *id);
-        let before = place.ok().map(|place| self.near_before[place].1);
+        let place = self.near_before.binary_search_by_key(&id, Near::id);
+        let before = place.ok().map(|place| self.near_before[place].place);
         before.or_else(|| self.entered.get(&id).copied())
     }
 
     /// Something foreign was near it after the last step, or it has come since.
-    fn is_new_or_concerned(&self, id: BodyId) -> bool {
-        self.concerned.binary_search(&id).is_ok() || self.entered.contains_key(&id)
+    fn is_new_or_concerned(&self, near: &Near) -> bool {
+        near.was_concerned || self.entered.contains_key(&near.id())
     }
 
     /// How much of its last way a body may go.
-    fn share_kept(&self, tick: Tick, law: &PromiseLaw, view: &BodyView) -> f64 {
+    fn share_kept(&self, tick: Tick, law: &PromiseLaw, home: &Rect, near: &Near) -> f64 {
+        let view = &near.view;
         // What sleeps has not moved.
-        let Some(track) = self.tracks.get(&view.id).filter(|_| !view.asleep) else {
+        let Some(track) = self.track_of(near).filter(|_| !view.asleep) else {
             return 1.0;
         };
         let is_homebound = track
             .bound
             .as_ref()
             .is_none_or(|bound| tick < bound.may_leave);
-        let leaves = is_homebound && !self.map.rect(self.me).contains(&view.ground);
+        let leaves = is_homebound && !home.contains(&view.ground);
         if !leaves && track.bound.is_none() {
             return 1.0;
         }
-        let Some(before) = self.place_before(view.id) else {
+        let Some(before) = self.before(near) else {
             return 1.0;
         };
-        let mut share = bonds_share(law, tick, bonds_of(track), &before, &Place::of(view));
+        let mut share = bonds_share(law, tick, bonds_of(track), &before, &near.place);
         if leaves {
-            let home = self.map.rect(self.me);
             share = share.min(share_within_home(
                 before.centre,
                 view.centre,
                 &view.ground,
-                &home,
+                home,
             ));
         }
         share
     }
 
+    fn before(&self, near: &Near) -> Option<Place> {
+        near.before
+            .or_else(|| self.entered.get(&near.id()).copied())
+    }
+
+    /// What is remembered of a body that is looked at.
+    pub(super) fn track_of(&self, near: &Near) -> Option<&Track> {
+        match self.tracks.get_index(near.track) {
+            Some((id, track)) if *id == near.id() => Some(track),
+            _ => self.tracks.get(&near.id()),
+        }
+    }
+
     /// How much of its last way a body may go before it comes where a foreign one may be. The argument in one sentence:
     /// of two bodies that touch for the
     /// first time, one has moved, and that one was not kept out.
-    fn share_kept_out(&self, tick: Tick, law: &PromiseLaw, view: &BodyView, is_bound: bool) -> f64 {
-        let is_idle = view.asleep || self.index.is_empty();
-        if is_idle || !(is_bound || self.is_new_or_concerned(view.id)) {
+    fn share_kept_out(&self, tick: Tick, law: &PromiseLaw, near: &Near) -> f64 {
+        let view = &near.view;
+        if view.asleep || self.index.is_empty() {
             return 1.0;
         }
-        let Some(before) = self.place_before(view.id) else {
+        let Some(before) = self.before(near) else {
             return 1.0;
         };
-        let mut share = 1.0_f64;
         // All along its way, not only at its end.
         let half_way = 0.5 * before.centre.distance(view.centre);
+        if 2.0 * half_way <= law.strip_m() && !self.coverage.holds(view.centre) {
+            return 1.0;
+        }
+        let mut share = 1.0_f64;
         let middle = before.centre.midpoint(view.centre);
         self.index
             .for_each_within(middle, view.radius + half_way, &mut |body, aura, _| {
@@ -349,17 +324,6 @@ fn share_clear_of(
     let foreign = aura.capsule();
     let room = |place: &Place| view.at(place).capsule().gap_m(&foreign) - kept;
     share_with_room(before, &Place::of(view), room)
-}
-
-/// Each body once, by ascending id. Views are large: small keys are sorted, and each view is moved once.
-fn ascending(views: Vec<BodyView>) -> Vec<BodyView> {
-    if views.is_sorted_by(|a, b| a.id < b.id) {
-        return views;
-    }
-    let mut order: Vec<(BodyId, u32)> = (0..).zip(&views).map(|(i, view)| (view.id, i)).collect();
-    order.sort_unstable();
-    order.dedup_by_key(|(id, _)| *id);
-    order.iter().map(|(_, i)| views[*i as usize]).collect()
 }
 
 fn bonds_of(track: &Track) -> impl Iterator<Item = &Bond> {

@@ -217,7 +217,7 @@ impl Boundary {
             .collect();
         outdated.sort_unstable();
         for id in &outdated {
-            if let Some(track) = self.tracks.remove(id) {
+            if let Some(track) = self.tracks.swap_remove(id) {
                 self.bound.remove(id);
                 self.report(tick, *id, Some(track.state), LifeState::Destroyed);
             }
