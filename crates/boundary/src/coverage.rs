@@ -31,10 +31,7 @@ impl Coverage {
         };
         self.bits.clear();
         self.size = [0; 2];
-        let all = balls
-            .clone()
-            .map(shadow)
-            .reduce(|all, one| all.union(&one));
+        let all = balls.clone().map(shadow).reduce(|all, one| all.union(&one));
         let Some(all) = all else {
             return;
         };

@@ -28,10 +28,10 @@ pub mod buffers;
 pub mod cluster;
 pub mod config;
 mod core;
-mod coverage;
 #[cfg(test)]
 mod core_tests;
 pub mod cost;
+mod coverage;
 pub mod geometry;
 pub mod handover;
 pub mod initial;

@@ -22,6 +22,29 @@ pub type Regions = SmallVec<[RegionId; 4]>;
 /// is in the next tick.
 pub type Tracks = IndexMap<BodyId, Track, FxBuildHasher>;
 
+/// A body's track, looked for first where it was before.
+pub(crate) fn track_at(tracks: &Tracks, place: usize, id: BodyId) -> Option<&Track> {
+    match tracks.get_index(place) {
+        Some((it, track)) if *it == id => Some(track),
+        _ => tracks.get(&id),
+    }
+}
+
+/// As [`track_at`], with the place where it is.
+pub(crate) fn track_mut(
+    tracks: &mut Tracks,
+    place: usize,
+    id: BodyId,
+) -> Option<(usize, &mut Track)> {
+    let is_there = tracks.get_index(place).is_some_and(|(it, _)| *it == id);
+    let place = match is_there {
+        true => place,
+        false => tracks.get_index_of(&id)?,
+    };
+    let (_, track) = tracks.get_index_mut(place)?;
+    Some((place, track))
+}
+
 /// What a region remembers of each body it owns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Track {

@@ -279,6 +279,7 @@ impl Region {
 
     /// The last part of a tick: who projects, who leaves, what has touched, and a snapshot now and then.
     pub fn end_tick(&mut self) {
+        self.survey();
         self.keep_promises();
         self.send_departing();
         self.report_contacts();
@@ -423,13 +424,19 @@ impl Region {
         }
     }
 
-    /// Phase 2, the middle part of a tick: physics and nothing else. What comes out of it with impossible numbers is taken out.
+    /// Phase 2, the middle part of a tick: physics and nothing else.
     pub fn step_physics(&mut self, tick: Tick) {
         self.world.step();
-        let before = std::mem::replace(&mut self.tick, tick);
+        self.tick = tick;
+    }
+
+    /// Phase 2a: what comes out of the step with impossible numbers is taken out.
+    fn survey(&mut self) {
         self.departed.clear();
-        for (body, what) in self.world.broken() {
-            self.take_out(before, body, format!("{what} is not acceptable"));
+        let sound_until = Tick(self.tick.0 - 1);
+        let lists_awake = self.config.map.len() > 1;
+        for (body, what) in self.world.survey(lists_awake) {
+            self.take_out(sound_until, body, format!("{what} is not acceptable"));
         }
     }
 

@@ -51,13 +51,14 @@ impl Bodies for Seen<'_> {
     }
 
     fn for_each_awake(&self, slow: f64, f: &mut impl FnMut(AwakeBody)) {
-        self.0.for_each_awake(slow as f32, |body| {
+        let slow = slow as f32;
+        for body in self.0.awake() {
             f(AwakeBody {
                 id: body.id,
-                centre: body.position,
-                surge: body.surge.map(f64::from),
+                centre: self.0.place_of(body),
+                surge: (body.surge > slow).then_some(f64::from(body.surge)),
             });
-        });
+        }
     }
 
     fn sleeps_any(&self) -> bool {

@@ -16,7 +16,6 @@
 
 mod bare;
 mod borders;
-mod broken;
 mod check;
 mod config;
 mod contacts;
@@ -32,6 +31,7 @@ mod roster;
 mod seeds;
 mod shapes;
 mod sleep;
+mod survey;
 mod views;
 mod warm_start;
 mod world;
@@ -43,5 +43,6 @@ pub use contacts::ContactBegun;
 pub use overlap::{PreparedShape, ShapeCache, penetration};
 pub use parallel::STEPS_IN_PARALLEL;
 pub use queries::{RayHit, ShapeHit};
-pub use views::{AwakeBody, BodyView};
+pub use survey::AwakeBody;
+pub use views::BodyView;
 pub use world::World;

@@ -3,7 +3,7 @@
 use crate::contacts::ContactBegun;
 use crate::world::{Entry, World};
 use domain::{BodyForm, BodyId, Bounds, Joint, Motion};
-use glam::{DVec3, Vec3};
+use glam::Vec3;
 use rapier3d::prelude::RigidBody;
 
 /// One body as it is now.
@@ -25,23 +25,12 @@ pub struct BodyView {
     pub girth: f32,
 }
 
-/// A body that is awake, in few numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AwakeBody {
-    /// Which.
-    pub id: BodyId,
-    /// Its origin.
-    pub position: DVec3,
-    /// No point of its line is faster, m/s; said only of those that may be fast.
-    pub surge: Option<f32>,
-}
-
 /// What is written on an engine's body, for walks over many of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Mark {
-    id: BodyId,
+    pub(crate) id: BodyId,
     /// The length of half the line through its shape.
-    spine_m: f32,
+    pub(crate) spine_m: f32,
 }
 
 impl Mark {
@@ -54,7 +43,7 @@ impl Mark {
         u128::from(self.id.0) | u128::from(self.spine_m.to_bits()) << 64
     }
 
-    fn unpack(data: u128) -> Self {
+    pub(crate) fn unpack(data: u128) -> Self {
         Self {
             id: BodyId(data as u64),
             spine_m: f32::from_bits((data >> 64) as u32),
@@ -110,24 +99,6 @@ impl World {
     /// What stays the same during the body's life.
     pub fn form(&self, id: BodyId) -> Option<&BodyForm> {
         self.bodies.get(&id).map(|entry| &*entry.form)
-    }
-
-    /// Calls `f` for every body that is awake, and says how fast it is if that may be above `slow`, m/s; in no particular
-    /// order but always the same. From what is at hand: this walk is over everything that is awake, at every tick.
-    pub fn for_each_awake(&self, slow: f32, mut f: impl FnMut(AwakeBody)) {
-        for (_, rigid) in self.physics.active_bodies() {
-            let mark = Mark::unpack(rigid.user_data);
-            // Most are slow, and squares tell.
-            let turn = rigid.angvel().length_squared() * (mark.spine_m * mark.spine_m);
-            let may_be_fast = 2.0 * (rigid.linvel().length_squared() + turn) > slow * slow;
-            let surge = may_be_fast
-                .then(|| rigid.linvel().length() + rigid.angvel().length() * mark.spine_m);
-            f(AwakeBody {
-                id: mark.id,
-                position: self.frame.world(rigid.translation()),
-                surge: surge.filter(|surge| *surge > slow),
-            });
-        }
     }
 
     /// Does the body sleep? `false` if it is not here.

@@ -6,6 +6,7 @@ use crate::frame::Frame;
 use crate::joints::{self, JointBook};
 use crate::roster::Roster;
 use crate::seeds::Seeds;
+use crate::survey::AwakeBody;
 use crate::views::Mark;
 use crate::warm_start::SeedingDispatcher;
 use crate::{check, contacts, shapes, sleep};
@@ -37,6 +38,8 @@ pub struct World {
     /// What the next step's first contact computations start from.
     pub(crate) seeds: Arc<Seeds>,
     pub(crate) begun: Vec<ContactBegun>,
+    /// See [`Self::survey`].
+    pub(crate) awake: Vec<AwakeBody>,
     /// Has the engine's first update of its islands happened? (see `sleep::settled_islands`)
     pub(crate) islands_settled: bool,
     pub(crate) may_sleep: bool,
@@ -81,6 +84,7 @@ impl World {
             fresh: FxHashSet::default(),
             seeds,
             begun: Vec::new(),
+            awake: Vec::new(),
             islands_settled: false,
             may_sleep: true,
             last_form: None,

@@ -275,7 +275,7 @@ fn a_push_after_which_the_numbers_would_make_no_sense_is_refused() {
         assert_eq!(world.state_hash(), before, "nothing has happened");
     }
     steps(&mut world, 60);
-    assert_eq!(world.broken(), []);
+    assert_eq!(world.survey(false), []);
 }
 
 /// A body that is pushed in vain is not even woken.
@@ -343,7 +343,7 @@ fn what_a_step_breaks_is_found_and_can_be_taken_out() {
     let (mut world, mut without) = (alone(), alone());
     steps(&mut world, 5);
     steps(&mut without, 5);
-    assert_eq!(world.broken(), []);
+    assert_eq!(world.survey(false), []);
     let far = DVec3::new(20.0, 5.0, 0.0);
     spawn_all(
         &mut world,
@@ -351,7 +351,7 @@ fn what_a_step_breaks_is_found_and_can_be_taken_out() {
     );
     world.step();
     without.step();
-    let broken: Vec<BodyId> = world.broken().into_iter().map(|(id, _)| id).collect();
+    let broken: Vec<BodyId> = world.survey(false).into_iter().map(|(id, _)| id).collect();
     assert_eq!(broken, [7, 9].map(BodyId));
     for id in broken {
         world.remove(id).expect("it is here");
@@ -359,7 +359,7 @@ fn what_a_step_breaks_is_found_and_can_be_taken_out() {
     for _ in 0..300 {
         world.step();
         without.step();
-        assert_eq!(world.broken(), []);
+        assert_eq!(world.survey(false), []);
     }
     assert!(apart(&world, &without) < 1e-3);
     let near = |bounds: domain::Rect| {
@@ -461,7 +461,7 @@ fn whatever_is_accepted_can_be_built_and_moves() {
         assert_eq!(world.spawn(&body), Ok(()));
         let _ = world.apply_impulse(BodyId(1), Vec3::ONE * HARD, Some(DVec3::X));
         steps(&mut world, 3);
-        assert_eq!(world.broken(), [], "{:?}", body.form);
+        assert_eq!(world.survey(false), [], "{:?}", body.form);
         assert_eq!(check_cluster(&world.extract(&[BodyId(1)])), Ok(()));
     }
     assert!(accepted > 200 && refused > 200, "{accepted} {refused}");

@@ -7,8 +7,8 @@
 //! the two is kept out of where the other may be ([`keeping_word`](super::keeping_word)).
 
 use super::departing::Leave;
-use super::projecting::{remember, tell};
 use super::near::{self, Near};
+use super::projecting::{remember, tell};
 use super::{Boundary, Departure, ISLAND_TEST_TICKS};
 use crate::audience::Surroundings;
 use crate::aura_index::AuraIndex;
@@ -20,7 +20,8 @@ use crate::load::{LEAVING, level_in};
 use crate::meeting::Outlook;
 use crate::nursery::Ghost;
 use crate::projection::{
-    Bound, Track, Tracks, object_boundary_create, object_boundary_exit, state_at, touched_boundaries,
+    Bound, Track, object_boundary_create, object_boundary_exit, state_at, touched_boundaries,
+    track_at, track_mut,
 };
 use crate::promise::PromiseLaw;
 use crate::view::{Bodies, BodyView, FastBody};
@@ -51,6 +52,10 @@ pub(super) struct Watched {
     next: Bond,
     /// What foreign is in the way.
     touched: SmallVec<[Touched; 2]>,
+    /// Where among the tracks its own is, unless others have come or gone since.
+    track: usize,
+    /// Others are told of it.
+    is_told_of: bool,
 }
 
 /// A foreign aura in the way.
@@ -70,6 +75,8 @@ impl Watched {
             touched: touched_by(index, law, &view, &next, tick),
             view,
             next,
+            track: usize::MAX,
+            is_told_of: false,
         }
     }
 
@@ -120,9 +127,6 @@ impl Boundary {
         let ghosts = self.watched_ghosts(tick, law, &index);
         self.index = index;
         let departures = self.part(tick, law, &mut watched, &ghosts, bodies);
-        for watched in &watched {
-            self.give_word(tick, law, watched);
-        }
         self.tell_all(tick, law, &watched);
         self.tell_of_ghosts(law, &ghosts);
         self.forgetful.clear();
@@ -146,7 +150,11 @@ impl Boundary {
                 let track = self.track_of(near).expect("it was placed");
                 let standing = track.bound.as_ref().and_then(|bound| bound.standing());
                 let next = law.renewed(tick, standing, &self.as_expected(law, view));
-                watched.push(Watched::of(&index, law, *view, next, tick));
+                watched.push(Watched {
+                    track: near.track,
+                    is_told_of: true,
+                    ..Watched::of(&index, law, *view, next, tick)
+                });
                 continue;
             }
             if near.is_bound {
@@ -205,7 +213,7 @@ impl Boundary {
         index: &AuraIndex,
     ) -> bool {
         let view = &near.view;
-        let Some((_, track)) = track_mut(&mut self.tracks, near) else {
+        let Some((place, track)) = track_mut(&mut self.tracks, near.track, view.id) else {
             return false;
         };
         self.watch
@@ -237,7 +245,8 @@ impl Boundary {
         if state == track.state && touched == track.boundaries && is_told_of == was_told_of {
             return is_told_of;
         }
-        let mut track = self.tracks.swap_remove(&view.id).expect("looked up above");
+        // Taken out for the time being.
+        let mut track = std::mem::replace(track, Track::new(track.epoch, state, None));
         for left in track.boundaries.clone() {
             if !touched.contains(&left) {
                 object_boundary_exit(&mut track, left);
@@ -248,21 +257,26 @@ impl Boundary {
         }
         self.change_state(&mut track, view.id, state, tick);
         match is_told_of {
-            true => self.begin_telling(tick, law, view.id, &mut track),
+            true => self.begin_telling(tick, law, view.id, &mut track, was_told_of),
             false => self.end_telling(tick, law, view.id, &mut track),
         }
-        self.tracks.insert(view.id, track);
+        self.tracks[place] = track;
         is_told_of
     }
 
-    fn begin_telling(&mut self, tick: Tick, law: &PromiseLaw, id: BodyId, track: &mut Track) {
-        track.since.get_or_insert(tick);
-        if self.projecting.insert(id) {
-            let bound = track.bound.get_or_insert_default();
-            // An arrival is known already.
-            bound.may_leave = bound.may_leave.min(tick + law.notice_ticks());
+    fn begin_telling(
+        &mut self,
+        tick: Tick,
+        law: &PromiseLaw,
+        id: BodyId,
+        track: &mut Track,
+        was_told_of: bool,
+    ) {
+        if !was_told_of {
+            self.projecting.insert(id);
+            self.bound.insert(id);
         }
-        self.bound.insert(id);
+        begin_telling(tick, law, track, was_told_of);
     }
 
     fn end_telling(&mut self, tick: Tick, law: &PromiseLaw, id: BodyId, track: &mut Track) {
@@ -307,13 +321,15 @@ impl Boundary {
         ghosts: &[Watched],
         bodies: &impl Bodies,
     ) -> Vec<Departure> {
-        let in_question = watched.iter().filter(|w| !w.touched.is_empty());
-        let (settled, open): (Vec<_>, Vec<_>) = in_question.partition(|w| self.is_settled(tick, w));
-        for w in settled {
-            self.go_on_telling(tick, law, w);
+        let mut starts: Vec<BodyId> = Vec::new();
+        for w in watched.iter_mut().filter(|w| !w.touched.is_empty()) {
+            match self.is_settled(tick, w) {
+                true => self.go_on_telling(tick, law, w),
+                false => starts.push(w.view.id),
+            }
         }
         let unborn = ghosts.iter().filter(|w| !w.touched.is_empty());
-        let starts: Vec<BodyId> = open.into_iter().chain(unborn).map(|w| w.view.id).collect();
+        starts.extend(unborn.map(|w| w.view.id));
         let strays = self.strays(tick, watched);
         if starts.is_empty() && strays.is_empty() {
             return Vec::new();
@@ -375,7 +391,9 @@ impl Boundary {
         for island in islands {
             departures.extend(self.go_home(tick, law, &island.members, &levels));
         }
-        watched.retain(|w| self.tracks.contains_key(&w.view.id));
+        if !departures.is_empty() {
+            watched.retain(|w| self.tracks.contains_key(&w.view.id));
+        }
         departures
     }
 
@@ -385,7 +403,7 @@ impl Boundary {
         // What is held waits no longer.
         let is_free = |w: &&Watched| w.is_due() && !self.holding.contains_key(&w.view.id);
         for w in watched.iter().filter(is_free) {
-            let track = self.tracks.get(&w.view.id);
+            let track = track_at(&self.tracks, w.track, w.view.id);
             let bound = track.and_then(|track| track.bound.as_ref());
             let told = bound.filter(|bound| bound.decided_until >= tick);
             if let Some((_, rank)) = told.and_then(|bound| bound.told) {
@@ -478,17 +496,17 @@ impl Boundary {
         law: &PromiseLaw,
         rank: ClusterKey,
         cluster: &[BodyView],
-        watched: &[Watched],
+        watched: &mut [Watched],
     ) {
         for view in cluster {
             if let Some(ghost) = self.nursery.get_mut(&view.id) {
                 ghost.rank = Some(rank);
             }
             let place = watched.binary_search_by_key(&view.id, |w| w.view.id);
-            let Some(in_question) = place.ok().map(|place| &watched[place]) else {
+            let Some(in_question) = place.ok().map(|place| &mut watched[place]) else {
                 continue;
             };
-            if let Some(track) = self.tracks.get_mut(&view.id) {
+            if let Some((_, track)) = track_mut(&mut self.tracks, in_question.track, view.id) {
                 track.key = Some(rank);
             }
             if !in_question.touched.is_empty() {
@@ -498,12 +516,12 @@ impl Boundary {
     }
 
     /// A body in question is told of for as long as it is, and a little longer.
-    fn go_on_telling(&mut self, tick: Tick, law: &PromiseLaw, watched: &Watched) {
+    fn go_on_telling(&mut self, tick: Tick, law: &PromiseLaw, watched: &mut Watched) {
         let id = watched.view.id;
-        let Some(mut track) = self.tracks.swap_remove(&id) else {
+        let Some((_, track)) = track_mut(&mut self.tracks, watched.track, id) else {
             return;
         };
-        self.begin_telling(tick, law, id, &mut track);
+        begin_telling(tick, law, track, watched.is_told_of);
         let bound = track.bound.get_or_insert_default();
         let end = tick + law.notice_ticks() + 2;
         bound.lingers_until = bound.lingers_until.max(end);
@@ -511,7 +529,11 @@ impl Boundary {
             bound.decided_until = bound.decided_until.max(end);
             bound.leaves_at = None;
         }
-        self.tracks.insert(id, track);
+        if !watched.is_told_of {
+            self.projecting.insert(id);
+            self.bound.insert(id);
+            watched.is_told_of = true;
+        }
     }
 
     /// Is there nothing to decide, or was it decided before that this one stays? Ranks only fall, so nobody need ask
@@ -520,7 +542,7 @@ impl Boundary {
         if !watched.is_due() {
             return true;
         }
-        let track = self.tracks.get(&watched.view.id);
+        let track = track_at(&self.tracks, watched.track, watched.view.id);
         let was_decided = |track: &&Track| {
             let bound = track.bound.as_ref();
             bound.is_some_and(|bound| bound.decided_until >= tick)
@@ -669,19 +691,6 @@ impl Boundary {
         }
     }
 
-    /// What a body that others are told of promises from now on.
-    fn give_word(&mut self, tick: Tick, law: &PromiseLaw, watched: &Watched) {
-        let id = watched.view.id;
-        if !self.projecting.contains(&id) {
-            return;
-        }
-        if let Some(track) = self.tracks.get_mut(&id) {
-            let bound = track.bound.get_or_insert_default();
-            bound.promise(tick, law.notice_ticks(), watched.next);
-            self.bound.insert(id);
-        }
-    }
-
     /// OBU: whose promise, rank or audience has changed is told of.
     fn tell_all(&mut self, tick: Tick, law: &PromiseLaw, watched: &[Watched]) {
         let mut audience = Vec::new();
@@ -691,16 +700,14 @@ impl Boundary {
             geometry: &self.geometry,
             foreign: &self.index,
         };
-        for Watched { view, .. } in watched {
-            if !self.projecting.contains(&view.id) {
-                continue;
-            }
-            let Some(track) = self.tracks.get_mut(&view.id) else {
+        for w in watched.iter().filter(|w| w.is_told_of) {
+            let view = &w.view;
+            let Some((_, track)) = track_mut(&mut self.tracks, w.track, view.id) else {
                 continue;
             };
-            let Some(bound) = &mut track.bound else {
-                continue;
-            };
+            let bound = track.bound.get_or_insert_default();
+            // What it promises from now on.
+            bound.promise(tick, law.notice_ticks(), w.next);
             let Some(mut bond) = bound.standing().copied() else {
                 continue;
             };
@@ -822,18 +829,6 @@ impl Boundary {
     }
 }
 
-/// What is remembered of a body that is looked at.
-fn track_mut<'a>(tracks: &'a mut Tracks, near: &Near) -> Option<(usize, &'a mut Track)> {
-    let id = near.id();
-    let is_there = tracks.get_index(near.track).is_some_and(|(it, _)| *it == id);
-    let place = match is_there {
-        true => near.track,
-        false => tracks.get_index_of(&id)?,
-    };
-    let (_, track) = tracks.get_index_mut(place)?;
-    Some((place, track))
-}
-
 /// Of what rests nothing new is said only because its owner has become busier or idler: a settled world says nothing.
 fn as_told(bound: &Bound, bond: &Bond, own: ClusterKey) -> ClusterKey {
     let same_but_for_class = |told: &ClusterKey| (told.since, told.body) == (own.since, own.body);
@@ -841,6 +836,15 @@ fn as_told(bound: &Bound, bond: &Bond, own: ClusterKey) -> ClusterKey {
     let told = bound.told.map(|(_, key)| key);
     let told = told.filter(|told| same_but_for_class(told) && goodbye(told) == goodbye(&own));
     told.filter(|_| bond.growth == 0.0).unwrap_or(own)
+}
+
+fn begin_telling(tick: Tick, law: &PromiseLaw, track: &mut Track, was_told_of: bool) {
+    track.since.get_or_insert(tick);
+    let bound = track.bound.get_or_insert_default();
+    if !was_told_of {
+        // An arrival is known already.
+        bound.may_leave = bound.may_leave.min(tick + law.notice_ticks());
+    }
 }
 
 /// The ball stands until then and no longer.

@@ -5,7 +5,7 @@ use super::near::{self, Near};
 use crate::handover::Arrival;
 use crate::keeping::{Hold, Kept, Place, share_kept, share_with_room, share_within_home};
 use crate::nursery::live_view_of;
-use crate::projection::Track;
+use crate::projection::{Track, track_at};
 use crate::promise::{PromiseLaw, ROUNDING_M, way_m};
 use crate::remote_auras::RemoteAura;
 use crate::view::{Bodies, BodyView};
@@ -135,10 +135,7 @@ impl Boundary {
 
     /// What is remembered of a body that is looked at.
     pub(super) fn track_of(&self, near: &Near) -> Option<&Track> {
-        match self.tracks.get_index(near.track) {
-            Some((id, track)) if *id == near.id() => Some(track),
-            _ => self.tracks.get(&near.id()),
-        }
+        track_at(&self.tracks, near.track, near.id())
     }
 
     /// How much of its last way a body may go before it comes where a foreign one may be. The argument in one sentence:

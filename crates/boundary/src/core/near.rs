@@ -100,7 +100,8 @@ impl Boundary {
         fast.clear();
         fast_near.clear();
         awake_near.clear();
-        let is_beyond = |centre: &glam::DVec3, depth: f64| !home.grown(-depth).holds(centre.x, centre.z);
+        let is_beyond =
+            |centre: &glam::DVec3, depth: f64| !home.grown(-depth).holds(centre.x, centre.z);
         bodies.for_each_awake(law.slow_speed(gravity), &mut |body: AwakeBody| {
             let AwakeBody { id, centre, surge } = body;
             let is_near_foreign = coverage.holds(centre);
@@ -203,10 +204,16 @@ impl<'a> Known<'a> {
         while self.told_of.next_if(|other| **other < id).is_some() {}
         let before = self.before.next_if(|near| near.id() == id);
         let track = before.map(|near| near.track);
-        let is_there = |track: &usize| self.tracks.get_index(*track).is_some_and(|(it, _)| *it == id);
+        let is_there = |track: &usize| {
+            self.tracks
+                .get_index(*track)
+                .is_some_and(|(it, _)| *it == id)
+        };
         let track = track.filter(is_there);
         Near {
-            track: track.or_else(|| self.tracks.get_index_of(&id)).unwrap_or(usize::MAX),
+            track: track
+                .or_else(|| self.tracks.get_index_of(&id))
+                .unwrap_or(usize::MAX),
             before: before.map(|near| near.place),
             place: Place::of(&view),
             was_concerned: before.is_some_and(|near| near.is_concerned),

@@ -79,7 +79,9 @@ impl Boundary {
 
     /// Writes into a body's track where it is now; returns the state that belongs to the place, and since when it projects.
     fn place(&mut self, tick: Tick, view: &BodyView) -> (LifeState, Option<Tick>) {
-        let mut track = self.tracks.swap_remove(&view.id)
+        let mut track = self
+            .tracks
+            .swap_remove(&view.id)
             .expect("only bodies with a track are placed");
         let touched: Vec<_> = boundaries_near(view, &self.neighbours, &self.geometry).collect();
         let left: Vec<_> = track

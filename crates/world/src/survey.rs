@@ -1,22 +1,68 @@
-//! Which bodies has the last step broken?
+//! One look at everything that a step has moved: has it broken something? And what is awake, where, and how fast?
 //!
 //! The engine puts a body into quarantine whose place is not a number any more: it stands still where it was, touches nothing, and is told of. Nobody who has such a body would know
 //! that it is not one. What the engine does not look at are velocities, and places beyond what any other world would take; so we look, at those that it has moved.
 
 use crate::check;
 use crate::contacts::Tag;
+use crate::views::Mark;
 use crate::world::World;
 use domain::BodyId;
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 use rapier3d::prelude::{Collider, ColliderHandle, RigidBody};
 
-impl World {
-    /// Bodies that the last step has left with impossible numbers, ascending, and which. Nobody else should see them: [`remove`](Self::remove) them.
-    pub fn broken(&self) -> Vec<(BodyId, &'static str)> {
-        let quarantine = self.physics.quarantine();
-        if quarantine.is_empty() && self.is_sound_at_a_glance() {
-            return Vec::new();
+/// A body that is awake, in few numbers: all of them are walked over in every tick, and most do not matter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AwakeBody {
+    /// Which.
+    pub id: BodyId,
+    /// In the engine's coordinates.
+    place: Vec3,
+    /// No point of its line is faster, m/s.
+    pub surge: f32,
+}
+
+impl AwakeBody {
+    fn of(rigid: &RigidBody) -> Self {
+        let mark = Mark::unpack(rigid.user_data);
+        Self {
+            id: mark.id,
+            place: rigid.translation(),
+            surge: rigid.linvel().length() + rigid.angvel().length() * mark.spine_m,
         }
+    }
+}
+
+impl World {
+    /// To be called after each step. Returns the bodies that it has left with impossible numbers, ascending, and which numbers. Nobody else should see them:
+    /// [`remove`](Self::remove) them. With `lists_awake` everything that is awake is written down for [`awake`](Self::awake).
+    pub fn survey(&mut self, lists_awake: bool) -> Vec<(BodyId, &'static str)> {
+        let mut awake = std::mem::take(&mut self.awake);
+        awake.clear();
+        let is_sound = match lists_awake {
+            true => self.is_sound_at_a_glance(|rigid| awake.push(AwakeBody::of(rigid))),
+            false => self.is_sound_at_a_glance(|_| ()),
+        };
+        self.awake = awake;
+        match is_sound && self.physics.quarantine().is_empty() {
+            true => Vec::new(),
+            false => self.broken(),
+        }
+    }
+
+    /// What was awake after the last step, as it was when that was surveyed; in no particular order but always the same.
+    pub fn awake(&self) -> &[AwakeBody] {
+        &self.awake
+    }
+
+    /// Where a body is that was surveyed.
+    pub fn place_of(&self, body: &AwakeBody) -> DVec3 {
+        self.frame.world(body.place)
+    }
+
+    #[cold]
+    fn broken(&self) -> Vec<(BodyId, &'static str)> {
+        let quarantine = self.physics.quarantine();
         let bodies = quarantine.bodies().iter();
         let lost = bodies
             .filter_map(|handle| self.id_of(self.physics.bodies.get(*handle)?))
@@ -39,10 +85,11 @@ impl World {
 
     /// Is it certain that nothing is wrong with any body that was moved? Asked in every step, of all that is awake: the loop is short, without a branch, and so the processor
     /// fetches several bodies at once, which is where the time goes.
-    fn is_sound_at_a_glance(&self) -> bool {
+    fn is_sound_at_a_glance(&self, mut note: impl FnMut(&RigidBody)) -> bool {
         let (mut farthest, mut fastest) = (Vec3::ZERO, Vec3::ZERO);
         let (mut bent, mut not_a_number) = (0.0_f32, 0.0_f32);
         for (_, rigid) in self.physics.active_bodies() {
+            note(rigid);
             let (place, turn) = (rigid.translation(), rigid.rotation());
             let (speed, spin) = (rigid.linvel(), rigid.angvel());
             farthest = farthest.max(place.abs());
