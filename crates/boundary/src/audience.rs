@@ -77,14 +77,16 @@ impl Introductions {
         // What is on its way to me is no visitor.
         let visiting = || visiting(me, map, remote, geometry, acquaintance);
         let stays = stays(visiting());
+        if stays.len() < 2 && self.told.is_empty() {
+            // Nobody to introduce to each other.
+            self.remember_visitors(&stays);
+            return Vec::new();
+        }
         let acquainted = |a, b| match acquaintance {
             Acquaintance::Neighbours => map.are_neighbours(a, b),
             Acquaintance::Near => false,
         };
-        let visitors = || stays.iter().map(|(visitor, _)| *visitor);
-        if !self.visitors.iter().copied().eq(visitors()) {
-            self.visitors = visitors().collect();
-        }
+        self.remember_visitors(&stays);
         let cell_m = cell_m(remote, geometry);
         let may_meet = |(a, near_a): &(RegionId, Rect), (b, near_b): &(RegionId, Rect)| {
             !acquainted(*a, *b) && near_a.grown(2.0 * cell_m).touches(near_b)
@@ -123,6 +125,13 @@ impl Introductions {
         }
         self.told.retain(|_, others| !others.is_empty());
         news
+    }
+
+    fn remember_visitors(&mut self, stays: &Stays) {
+        let visitors = || stays.iter().map(|(visitor, _)| *visitor);
+        if !self.visitors.iter().copied().eq(visitors()) {
+            self.visitors = visitors().collect();
+        }
     }
 
     /// Size `adaptive`: everyone so near that the body, or one that it may meet, could soon be there, ascending, without me;

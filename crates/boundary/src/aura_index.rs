@@ -34,6 +34,19 @@ pub struct AuraIndex {
     // Ascending.
     owners: Vec<RegionId>,
     fallen_silent: u64,
+    // Where the auras of each cell begin and end: a hash table, half empty, in which a cell is at its own place or after it.
+    cells: Vec<CellRun>,
+    // Memory that is used again.
+    found: Vec<(u32, f64)>,
+    order: Vec<(bool, Cell, BodyId, u32)>,
+}
+
+/// The auras of one cell are those from `start` to `end`; none: an empty place.
+#[derive(Clone, Copy, Debug, Default)]
+struct CellRun {
+    cell: Cell,
+    start: u32,
+    end: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -70,26 +83,31 @@ impl AuraIndex {
         if remote.is_empty() {
             return;
         }
-        let mut found: Vec<(BodyId, &RemoteAura, f64)> = Vec::with_capacity(remote.len());
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
         let first_overdue = geometry.first_overdue_ticks();
         let late = Lateness::of(remote, geometry, now);
-        for (body, aura) in remote.iter() {
+        let is_everywhere = *space == Rect::EVERYWHERE;
+        for (place, (_, aura)) in (0..).zip(remote.iter()) {
             let is_awake = aura.growth > 0.0 && aura.provisional_until.is_none();
             self.fallen_silent += u64::from(is_awake && now.since(aura.tick) == first_overdue);
             let radius = aura.full_radius(geometry, now) + late.widens_m(aura);
-            if space.distance_squared(aura.centre.x, aura.centre.z) <= radius * radius {
-                found.push((body, aura, radius));
+            let distance_squared = || space.distance_squared(aura.centre.x, aura.centre.z);
+            if is_everywhere || distance_squared() <= radius * radius {
+                found.push((place, radius));
                 if let Err(place) = self.owners.binary_search(&aura.owner) {
                     self.owners.insert(place, aura.owner);
                 }
             }
         }
-        self.sort(&found);
+        self.sort(remote, &found);
+        self.found = found;
+        self.find_cells();
         self.gather_boxes();
     }
 
-    fn sort(&mut self, found: &[(BodyId, &RemoteAura, f64)]) {
-        let radii = || found.iter().map(|(_, _, radius)| *radius);
+    fn sort(&mut self, remote: &RemoteAuras, found: &[(u32, f64)]) {
+        let radii = || found.iter().map(|(_, radius)| *radius);
         // In whole centimetres: a sum that does not depend on the order.
         let sum: u64 = radii().map(|radius| (100.0 * radius) as u64).sum();
         let mean = 0.01 * sum as f64 / found.len().max(1) as f64;
@@ -99,25 +117,70 @@ impl AuraIndex {
         self.cell_m = 2.0 * self.widest_m;
         let cell = |aura: &RemoteAura| cell_at(aura.centre.x, aura.centre.z, self.cell_m);
         // Small keys are sorted, and each aura is moved once.
-        let keys = found.iter().enumerate().map(|(i, (body, aura, radius))| {
+        let keys = (0..).zip(found).map(|(i, (place, radius))| {
+            let (body, aura) = remote.at(*place as usize);
             let is_wide = *radius > wide_m;
             let cell = if is_wide { 0 } else { cell(aura) };
-            (!is_wide, cell, *body, i as u32)
+            (!is_wide, cell, body, i)
         });
-        let mut keys: Vec<(bool, Cell, BodyId, u32)> = keys.collect();
-        keys.sort_unstable();
-        self.wide = keys.partition_point(|(is_in_cell, ..)| !is_in_cell);
-        self.spots.reserve(keys.len());
-        self.auras.reserve(keys.len());
-        for (_, cell, body, i) in keys {
-            let (_, aura, radius) = found[i as usize];
-            let centre = aura.centre;
+        let mut order = std::mem::take(&mut self.order);
+        order.clear();
+        order.extend(keys);
+        order.sort_unstable();
+        self.wide = order.partition_point(|(is_in_cell, ..)| !is_in_cell);
+        self.spots.reserve(order.len());
+        self.auras.reserve(order.len());
+        for (_, cell, _, i) in &order {
+            let (place, radius) = found[*i as usize];
+            let (body, aura) = remote.at(place as usize);
             self.spots.push(Spot {
-                cell,
-                centre,
+                cell: *cell,
+                centre: aura.centre,
                 radius,
             });
             self.auras.push((body, *aura));
+        }
+        self.order = order;
+    }
+
+    fn find_cells(&mut self) {
+        self.cells.clear();
+        let in_cells = &self.spots[self.wide..];
+        if in_cells.is_empty() {
+            return;
+        }
+        self.cells
+            .resize((2 * in_cells.len()).next_power_of_two(), CellRun::default());
+        let mut start = self.wide as u32;
+        for run in in_cells.chunk_by(|a, b| a.cell == b.cell) {
+            let end = start + run.len() as u32;
+            let cell = run[0].cell;
+            let mut place = self.place_of(cell);
+            while self.cells[place].end > 0 {
+                place = (place + 1) % self.cells.len();
+            }
+            self.cells[place] = CellRun { cell, start, end };
+            start = end;
+        }
+    }
+
+    /// Where a cell would be, were it alone.
+    fn place_of(&self, cell: Cell) -> usize {
+        // Knuth's multiplicative hashing: the upper bits are mixed best.
+        let mixed = (cell ^ cell >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 32) as usize & (self.cells.len() - 1)
+    }
+
+    /// The auras of a cell.
+    fn in_cell(&self, cell: Cell) -> std::ops::Range<usize> {
+        let mut place = self.place_of(cell);
+        loop {
+            let run = &self.cells[place];
+            match run.end > 0 {
+                true if run.cell == cell => return run.start as usize..run.end as usize,
+                true => place = (place + 1) & (self.cells.len() - 1),
+                false => return 0..0,
+            }
         }
     }
 
@@ -137,11 +200,6 @@ impl AuraIndex {
     /// Is there none?
     pub fn is_empty(&self) -> bool {
         self.spots.is_empty()
-    }
-
-    /// The balls in which foreign bodies may be, as relied on.
-    pub fn balls(&self) -> impl Iterator<Item = (DVec3, f64)> + Clone {
-        self.spots.iter().map(|spot| (spot.centre, spot.radius))
     }
 
     /// Whose they are, ascending.
@@ -207,17 +265,25 @@ impl AuraIndex {
         }
         let reach = radius + self.widest_m;
         let cell = |v: f64| cell_number(v, self.cell_m);
+        let (first_x, last_x) = (cell(centre.x - reach), cell(centre.x + reach));
         let (first_z, last_z) = (cell(centre.z - reach), cell(centre.z + reach));
-        for x in cell(centre.x - reach)..=cell(centre.x + reach) {
-            let (first, last) = (pack(x, first_z), pack(x, last_z));
-            let in_cells = &self.spots[self.wide..];
-            let start = in_cells.partition_point(|spot| spot.cell < first);
-            let column = in_cells[start..]
-                .iter()
-                .take_while(|spot| spot.cell <= last)
-                .count();
-            let start = self.wide + start;
-            (start..start + column).for_each(&mut compare);
+        let across = |first: i32, last: i32| u64::from(last.abs_diff(first)) + 1;
+        if across(first_x, last_x).saturating_mul(across(first_z, last_z)) > self.spots.len() as u64
+        {
+            // More cells than auras.
+            let in_reach = |v: f64, centre: f64| (v - centre).abs() <= reach;
+            for place in self.wide..self.spots.len() {
+                let at = self.spots[place].centre;
+                if in_reach(at.x, centre.x) && in_reach(at.z, centre.z) {
+                    compare(place);
+                }
+            }
+            return;
+        }
+        for x in first_x..=last_x {
+            for z in first_z..=last_z {
+                self.in_cell(pack(x, z)).for_each(&mut compare);
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Where on the ground something foreign may be, as a grid of bits: of thousands of bodies most are nowhere near, and one bit
 //! tells.
 
-use domain::Rect;
+use domain::Bounds;
 use glam::DVec3;
 
 /// Squares of about this width, metres.
@@ -20,19 +20,13 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Marks the shadows of balls, each larger by `margin_m`.
-    pub fn rebuild(&mut self, balls: impl Iterator<Item = (DVec3, f64)> + Clone, margin_m: f64) {
-        let shadow = |(centre, radius): (DVec3, f64)| {
-            let reach = radius + margin_m;
-            Rect {
-                min: [centre.x - reach, centre.z - reach],
-                max: [centre.x + reach, centre.z + reach],
-            }
-        };
+    /// Marks the shadows of boxes, each larger by `margin_m`.
+    pub fn rebuild(&mut self, boxes: &[Bounds], margin_m: f64) {
+        let shadow = |bounds: &Bounds| bounds.ground().grown(margin_m);
         self.bits.clear();
         self.size = [0; 2];
-        let all = balls.clone().map(shadow).reduce(|all, one| all.union(&one));
-        let Some(all) = all else {
+        let shadows = boxes.iter().map(shadow);
+        let Some(all) = shadows.clone().reduce(|all, one| all.union(&one)) else {
             return;
         };
         self.min = all.min;
@@ -44,14 +38,22 @@ impl Coverage {
         }
         self.bits
             .resize((self.size[0] * self.size[1]).div_ceil(64), 0);
-        for shadow in balls.map(shadow) {
+        for shadow in shadows {
             let [x0, z0] = self.cell(shadow.min);
             let [x1, z1] = self.cell(shadow.max);
             for z in z0..=z1 {
-                for place in z * self.size[0] + x0..=z * self.size[0] + x1 {
-                    self.bits[place / 64] |= 1 << (place % 64);
-                }
+                let row = z * self.size[0];
+                self.mark(row + x0, row + x1);
             }
+        }
+    }
+
+    /// Sets the bits from the first to the last.
+    fn mark(&mut self, first: usize, last: usize) {
+        for word in first / 64..=last / 64 {
+            let from = first.saturating_sub(64 * word);
+            let up_to = (last - 64 * word).min(63);
+            self.bits[word] |= (u64::MAX << from) & (u64::MAX >> (63 - up_to));
         }
     }
 
@@ -63,7 +65,7 @@ impl Coverage {
         })
     }
 
-    /// May a marked ball be above or below this point? Never no where one is.
+    /// May a marked box be above or below this point? Never no where one is.
     #[inline]
     pub fn holds(&self, point: DVec3) -> bool {
         let x = (point.x - self.min[0]) * self.cells_per_m[0];
@@ -91,13 +93,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn ball(x: f64, z: f64, radius: f64) -> Bounds {
+        Bounds::of_sphere(DVec3::new(x, 0.0, z), radius)
+    }
+
     #[test]
     fn nothing_covers_nothing() {
         let mut coverage = Coverage::default();
         assert!(!coverage.holds(DVec3::ZERO));
-        coverage.rebuild(std::iter::once((DVec3::ZERO, 1.0)), 0.5);
+        coverage.rebuild(&[ball(0.0, 0.0, 1.0)], 0.5);
         assert!(coverage.holds(DVec3::ZERO));
-        coverage.rebuild(std::iter::empty(), 0.5);
+        coverage.rebuild(&[], 0.5);
         assert!(!coverage.holds(DVec3::ZERO));
         assert!(!coverage.holds(DVec3::NAN));
     }
@@ -106,29 +112,35 @@ mod tests {
     #[test]
     fn far_away_is_not_covered() {
         let mut coverage = Coverage::default();
-        let balls = [
-            (DVec3::ZERO, 1.0),
-            (DVec3::new(9_000.0, 0.0, 50_000.0), 1.0),
-        ];
-        coverage.rebuild(balls.into_iter(), 0.5);
+        coverage.rebuild(&[ball(0.0, 0.0, 1.0), ball(9_000.0, 50_000.0, 1.0)], 0.5);
         assert!(!coverage.holds(DVec3::new(4_000.0, 0.0, 20_000.0)));
         assert!(!coverage.holds(DVec3::new(-1.6, 0.0, 0.0)));
     }
 
+    #[test]
+    fn a_row_of_bits_is_marked_whole() {
+        let mut coverage = Coverage::default();
+        coverage.bits = vec![0; 4];
+        coverage.mark(60, 130);
+        let marked = |place: usize| coverage.bits[place / 64] >> (place % 64) & 1 == 1;
+        assert!((60..=130).all(marked) && !marked(59) && !marked(131));
+    }
+
     proptest! {
-        /// Wherever a ball is, larger by the margin, its bit is set.
+        /// Wherever a box is, larger by the margin, its bit is set.
         #[test]
-        fn no_ball_is_overlooked(
-            balls in proptest::collection::vec((-300.0..300.0_f64, -300.0..300.0_f64, 0.0..20.0_f64), 1..40),
+        fn no_box_is_overlooked(
+            places in proptest::collection::vec((-300.0..300.0_f64, -300.0..300.0_f64, 0.0..20.0_f64), 1..40),
             margin in 0.0..3.0_f64,
             towards in (-1.0..=1.0_f64, -1.0..=1.0_f64),
         ) {
-            let balls: Vec<_> = balls.iter().map(|(x, z, r)| (DVec3::new(*x, 0.0, *z), *r)).collect();
+            let boxes: Vec<_> = places.iter().map(|(x, z, r)| ball(*x, *z, *r)).collect();
             let mut coverage = Coverage::default();
-            coverage.rebuild(balls.iter().copied(), margin);
-            for (centre, radius) in &balls {
-                let point = *centre + (radius + margin) * DVec3::new(towards.0, 7.0, towards.1);
-                prop_assert!(coverage.holds(point), "{point} of {centre} {radius}");
+            coverage.rebuild(&boxes, margin);
+            for (x, z, radius) in places {
+                let reach = radius + margin;
+                let point = DVec3::new(x + reach * towards.0, 7.0, z + reach * towards.1);
+                prop_assert!(coverage.holds(point), "{point}");
             }
         }
     }

@@ -87,8 +87,12 @@ impl Place {
 
     /// No point of the line through it goes farther than this on its way to another place.
     fn way_m(&self, other: &Self) -> f64 {
+        let centre_m = self.centre.distance(other.centre);
+        if self.spine == Vec3::ZERO {
+            return centre_m;
+        }
         let turn = self.rotation.angle_between(other.rotation) * self.spine.length();
-        self.centre.distance(other.centre) + f64::from(turn)
+        centre_m + f64::from(turn)
     }
 
     /// Had it moved back by a step at this velocity.

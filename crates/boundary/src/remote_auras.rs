@@ -246,6 +246,12 @@ impl RemoteAuras {
         self.auras.iter().map(|(body, aura)| (*body, aura))
     }
 
+    /// The aura at this place of a walk over all.
+    pub(crate) fn at(&self, place: usize) -> (BodyId, &RemoteAura) {
+        let (body, aura) = self.auras.get_index(place).expect("a place of a walk");
+        (*body, aura)
+    }
+
     /// One aura.
     pub fn get(&self, body: BodyId) -> Option<&RemoteAura> {
         self.auras.get(&body)

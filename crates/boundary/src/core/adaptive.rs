@@ -118,6 +118,13 @@ impl Boundary {
                 near.view = bodies.view(*id).unwrap_or(near.view);
             }
         }
+        if !self.held_now.is_empty() {
+            for fast in &mut self.fast {
+                if self.held_now.binary_search(&fast.id).is_ok() {
+                    fast.centre = bodies.view(fast.id).map_or(fast.centre, |view| view.centre);
+                }
+            }
+        }
         if self.load.is_due(tick) {
             self.load.count(bodies.awake());
         }
@@ -446,10 +453,8 @@ impl Boundary {
             let (a, b) = (law.course(a), law.course(b));
             a.meets(&b, &law.soon_together(slack_m))
         };
-        let farthest_half = |fast: &FastBody| {
-            // A body that was held is not quite where it was seen.
-            law.half_of(fast.surge, self.config.gravity) + law.farthest_m(1) + 1.0
-        };
+        // In single and in double precision lengths are not quite the same.
+        let farthest_half = |fast: &FastBody| law.half_of(fast.surge, self.config.gravity) + 0.01;
         let far = self.fast.iter().map(|fast| (*fast, farthest_half(fast)));
         let mut joined = Joined::new(bodies, ghosts, far, &half, &belong);
         let clusters = starts

@@ -6,6 +6,7 @@ use crate::keeping::Place;
 use crate::promise::PromiseLaw;
 use crate::view::{AwakeBody, Bodies, BodyView, FastBody};
 use domain::{BodyId, Bounds, Rect};
+use glam::DVec3;
 
 /// A body that is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -93,15 +94,18 @@ impl Boundary {
         let widest = bodies.widest_radius();
         let around = law.strip_m() + widest;
         let (index, coverage) = (&self.index, &mut self.coverage);
-        coverage.rebuild(index.balls(), around);
+        coverage.rebuild(index.boxes(), around);
         let foreign_depth = index.depth_in(home);
         let (fast, fast_near, awake_near) =
             (&mut self.fast, &mut self.fast_near, &mut self.awake_near);
         fast.clear();
         fast_near.clear();
         awake_near.clear();
-        let is_beyond =
-            |centre: &glam::DVec3, depth: f64| !home.grown(-depth).holds(centre.x, centre.z);
+        // How far inside its region a body is.
+        let depth_of = |at: DVec3| {
+            let across = (at.x - home.min[0]).min(home.max[0] - at.x);
+            across.min(at.z - home.min[1]).min(home.max[1] - at.z)
+        };
         bodies.for_each_awake(law.slow_speed(gravity), &mut |body: AwakeBody| {
             let AwakeBody { id, centre, surge } = body;
             let is_near_foreign = coverage.holds(centre);
@@ -114,10 +118,9 @@ impl Boundary {
             fast.push(FastBody { id, centre, surge });
             // What flies matters if it may leave home soon, or if it may come where something foreign is.
             let lead = law.lead_of(surge, gravity) + widest;
-            if !is_beyond(&centre, lead + foreign_depth) {
-                return;
-            }
-            if is_near_foreign || is_beyond(&centre, lead) || index.is_near(centre, lead) {
+            let depth = depth_of(centre);
+            let may_meet = || depth <= lead + foreign_depth && index.is_near(centre, lead);
+            if is_near_foreign || depth <= lead || may_meet() {
                 fast_near.push(id);
             }
         });
