@@ -8,7 +8,7 @@ mod projecting;
 mod recovery;
 mod spawning;
 
-use near::Near;
+use near::Watchlist;
 pub use recovery::BoundarySnapshot;
 use recovery::{Recovery, UnkeptSnapshot};
 
@@ -27,7 +27,7 @@ use crate::projection::{Regions, Track, Tracks};
 use crate::promise::PromiseLaw;
 use crate::remote_auras::{RemoteAura, RemoteAuras};
 use crate::tolerance_watch::{ExceededTolerances, ToleranceWatch};
-use crate::view::{Bodies, BodyView, FastBody};
+use crate::view::Bodies;
 use domain::{
     Body, BodyId, Cluster, Epoch, Rect, RegionId, RegionMap, RegionMapError, SimTime, Tick,
 };
@@ -40,6 +40,9 @@ use wire::{
 
 /// How often the island test runs with size `safe`. It frees bodies from a host they have left; nothing depends on its haste.
 const ISLAND_TEST_TICKS: u64 = 4;
+
+/// So far outside of its region it is told apart where foreign bodies are.
+const GUEST_ROOM_M: f64 = 16.0;
 
 /// A cluster that leaves: the region takes the bodies out of its world and gives them to [`Boundary::offer`].
 #[derive(Clone, Debug, PartialEq)]
@@ -84,21 +87,11 @@ pub struct Boundary {
     projecting: BTreeSet<BodyId>,
     // Bodies that have promised something.
     bound: BTreeSet<BodyId>,
-    // The bodies that are looked at in this tick and in the one before, ascending; and where those that have entered since
-    // were.
-    near: Vec<Near>,
-    near_before: Vec<Near>,
+    // The bodies that are looked at; and where those that have entered since the last step were.
+    list: Watchlist,
     entered: FxHashMap<BodyId, Place>,
-    // The ones that were put back in this tick.
+    // The ones that were put back in this tick, ascending.
     held_now: Vec<BodyId>,
-    // Fast bodies wherever they are, those of them that matter, and everything awake that something foreign is near.
-    fast: Vec<FastBody>,
-    fast_near: Vec<BodyId>,
-    awake_near: Vec<BodyId>,
-    // Memory that is used again in every tick.
-    strip: Vec<BodyView>,
-    strip_order: Vec<(BodyId, u32)>,
-    wanted: Vec<BodyId>,
     // Where something foreign is.
     coverage: Coverage,
     // The foreign auras of this tick.
@@ -148,6 +141,7 @@ impl Boundary {
         let neighbours = map.neighbours(me).iter();
         let neighbours = neighbours.map(|other| (*other, map.rect(*other))).collect();
         let is_adaptive = config.policy == Policy::Aura && config.aura == AuraSize::Adaptive;
+        let coverage = Coverage::over(&map.finite_rect(me).grown(GUEST_ROOM_M));
         Ok(Self {
             me,
             law: is_adaptive.then(|| PromiseLaw::of(&config)),
@@ -158,17 +152,10 @@ impl Boundary {
             tracks: Tracks::default(),
             projecting: BTreeSet::new(),
             bound: BTreeSet::new(),
-            near: Vec::new(),
-            near_before: Vec::new(),
+            list: Watchlist::default(),
             entered: FxHashMap::default(),
             held_now: Vec::new(),
-            fast: Vec::new(),
-            fast_near: Vec::new(),
-            awake_near: Vec::new(),
-            strip: Vec::new(),
-            strip_order: Vec::new(),
-            wanted: Vec::new(),
-            coverage: Coverage::default(),
+            coverage,
             index: AuraIndex::default(),
             holding: FxHashMap::default(),
             kept: Kept::default(),
@@ -231,6 +218,7 @@ impl Boundary {
         if let Some(track) = self.tracks.swap_remove(&body) {
             self.projecting.remove(&body);
             self.bound.remove(&body);
+            self.list.gone.push(body);
             self.report(tick, body, Some(track.state), LifeState::Destroyed);
             self.withdraw(body, track.epoch, &track.audience, tick, None);
         }

@@ -1,55 +1,127 @@
 //! Where on the ground something foreign may be, as a grid of bits: of thousands of bodies most are nowhere near, and one bit
 //! tells.
 
-use domain::Bounds;
+use domain::{Bounds, Rect};
 use glam::DVec3;
 
 /// Squares of about this width, metres.
 const CELL_M: f64 = 2.0;
-/// At most so many of them in a row and in all; where that is not enough they are wider.
+/// At most so many of them in a row; where that is not enough they are wider.
 const MOST_IN_A_ROW: f64 = 1_024.0;
 
-/// A grid over a rectangle; a bit of it is set where something is.
-#[derive(Clone, Debug, Default)]
+/// A grid over a rectangle; a bit of it is set where something is. What is outside is in the squares at the edge.
+#[derive(Clone, Debug)]
 pub struct Coverage {
     min: [f64; 2],
     cells_per_m: [f64; 2],
     /// Columns and rows.
     size: [usize; 2],
+    now: Marks,
+    before: Marks,
+}
+
+/// Bits, and which runs of them are set: setting and forgetting cost what is set, not what there is.
+#[derive(Clone, Debug, Default)]
+struct Marks {
     bits: Vec<u64>,
+    runs: Vec<(usize, usize)>,
 }
 
 impl Coverage {
-    /// Marks the shadows of boxes, each larger by `margin_m`.
-    pub fn rebuild(&mut self, boxes: &[Bounds], margin_m: f64) {
-        let shadow = |bounds: &Bounds| bounds.ground().grown(margin_m);
-        self.bits.clear();
-        self.size = [0; 2];
-        let shadows = boxes.iter().map(shadow);
-        let Some(all) = shadows.clone().reduce(|all, one| all.union(&one)) else {
-            return;
+    /// Nothing anywhere.
+    pub fn over(rect: &Rect) -> Self {
+        let mut coverage = Self {
+            min: rect.min,
+            cells_per_m: [0.0; 2],
+            size: [1; 2],
+            now: Marks::default(),
+            before: Marks::default(),
         };
-        self.min = all.min;
         for i in 0..2 {
-            let width = (all.max[i] - all.min[i]).max(CELL_M);
-            let cells = (width / CELL_M).ceil().min(MOST_IN_A_ROW);
-            self.size[i] = cells as usize;
-            self.cells_per_m[i] = cells / width;
+            let width = rect.max[i] - rect.min[i];
+            if width.is_finite() && width > 0.0 {
+                let cells = (width / CELL_M).ceil().min(MOST_IN_A_ROW);
+                coverage.size[i] = cells as usize;
+                coverage.cells_per_m[i] = cells / width;
+            }
         }
-        self.bits
-            .resize((self.size[0] * self.size[1]).div_ceil(64), 0);
-        for shadow in shadows {
+        let words = (coverage.size[0] * coverage.size[1]).div_ceil(64);
+        coverage.now.bits = vec![0; words];
+        coverage.before.bits = vec![0; words];
+        coverage
+    }
+
+    /// Marks the shadows of boxes, each larger by `margin_m`, and nothing else.
+    pub fn rebuild(&mut self, boxes: &[Bounds], margin_m: f64) {
+        std::mem::swap(&mut self.now, &mut self.before);
+        self.now.clear();
+        for bounds in boxes {
+            let shadow = bounds.ground().grown(margin_m);
             let [x0, z0] = self.cell(shadow.min);
             let [x1, z1] = self.cell(shadow.max);
             for z in z0..=z1 {
                 let row = z * self.size[0];
-                self.mark(row + x0, row + x1);
+                self.now.mark(row + x0, row + x1);
             }
         }
     }
 
+    /// The squares in which something is now and was not before the last [`rebuild`](Self::rebuild), as boxes without
+    /// top and bottom.
+    pub fn new_squares(&self) -> Vec<Bounds> {
+        let mut squares = Vec::new();
+        for (first, last) in &self.now.runs {
+            let is_new = |place: &usize| !self.before.holds(*place);
+            squares.extend(
+                (*first..=*last)
+                    .filter(is_new)
+                    .map(|place| self.square(place)),
+            );
+        }
+        squares
+    }
+
+    fn square(&self, place: usize) -> Bounds {
+        let cell = [place % self.size[0], place / self.size[0]];
+        let edge = |i: usize, cell: usize| self.min[i] + cell as f64 / self.cells_per_m[i];
+        let lower = |i: usize| match cell[i] {
+            0 => f64::NEG_INFINITY,
+            cell => edge(i, cell),
+        };
+        let upper = |i: usize| match cell[i] + 1 == self.size[i] {
+            true => f64::INFINITY,
+            false => edge(i, cell[i] + 1),
+        };
+        Bounds {
+            min: DVec3::new(lower(0), f64::NEG_INFINITY, lower(1)),
+            max: DVec3::new(upper(0), f64::INFINITY, upper(1)),
+        }
+    }
+
+    #[inline]
+    fn cell(&self, at: [f64; 2]) -> [usize; 2] {
+        // What is below zero, or not a number, becomes zero.
+        [0, 1]
+            .map(|i| (((at[i] - self.min[i]) * self.cells_per_m[i]) as usize).min(self.size[i] - 1))
+    }
+
+    /// May a marked box be above or below this point? Never no where one is.
+    #[inline]
+    pub fn holds(&self, point: DVec3) -> bool {
+        let [x, z] = self.cell([point.x, point.z]);
+        self.now.holds(z * self.size[0] + x)
+    }
+}
+
+impl Marks {
+    #[inline]
+    fn holds(&self, place: usize) -> bool {
+        self.bits[place / 64] >> (place % 64) & 1 == 1
+    }
+
     /// Sets the bits from the first to the last.
     fn mark(&mut self, first: usize, last: usize) {
+        self.runs.push((first, last));
         for word in first / 64..=last / 64 {
             let from = first.saturating_sub(64 * word);
             let up_to = (last - 64 * word).min(63);
@@ -57,34 +129,10 @@ impl Coverage {
         }
     }
 
-    /// Of a point in the rectangle.
-    fn cell(&self, at: [f64; 2]) -> [usize; 2] {
-        [0, 1].map(|i| {
-            let cell = ((at[i] - self.min[i]) * self.cells_per_m[i]) as usize;
-            cell.min(self.size[i] - 1)
-        })
-    }
-
-    /// May a marked box be above or below this point? Never no where one is.
-    #[inline]
-    pub fn holds(&self, point: DVec3) -> bool {
-        let x = (point.x - self.min[0]) * self.cells_per_m[0];
-        let z = (point.z - self.min[1]) * self.cells_per_m[1];
-        // What is not a number is nowhere.
-        let is_inside = x >= 0.0 && z >= 0.0 && {
-            let [columns, rows] = self.size;
-            // The last row and column hold their outer edge.
-            x <= columns as f64 && z <= rows as f64 && columns > 0
-        };
-        if !is_inside {
-            return false;
+    fn clear(&mut self) {
+        for (first, last) in self.runs.drain(..) {
+            self.bits[first / 64..=last / 64].fill(0);
         }
-        let (x, z) = (
-            (x as usize).min(self.size[0] - 1),
-            (z as usize).min(self.size[1] - 1),
-        );
-        let place = z * self.size[0] + x;
-        self.bits[place / 64] >> (place % 64) & 1 == 1
     }
 }
 
@@ -93,54 +141,81 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn hundred() -> Coverage {
+        let rect = Rect {
+            min: [-50.0; 2],
+            max: [50.0; 2],
+        };
+        Coverage::over(&rect)
+    }
+
     fn ball(x: f64, z: f64, radius: f64) -> Bounds {
         Bounds::of_sphere(DVec3::new(x, 0.0, z), radius)
     }
 
+    fn at(x: f64, z: f64) -> DVec3 {
+        DVec3::new(x, 3.0, z)
+    }
+
     #[test]
-    fn nothing_covers_nothing() {
-        let mut coverage = Coverage::default();
-        assert!(!coverage.holds(DVec3::ZERO));
+    fn one_bit_tells_that_nothing_is_near() {
+        let mut coverage = hundred();
+        assert!(!coverage.holds(at(0.0, 0.0)));
         coverage.rebuild(&[ball(0.0, 0.0, 1.0)], 0.5);
-        assert!(coverage.holds(DVec3::ZERO));
+        assert!(coverage.holds(at(0.0, 0.0)) && coverage.holds(at(-1.5, 1.5)));
+        assert!(!coverage.holds(at(-4.0, 0.0)) && !coverage.holds(at(0.0, 4.0)));
         coverage.rebuild(&[], 0.5);
-        assert!(!coverage.holds(DVec3::ZERO));
-        assert!(!coverage.holds(DVec3::NAN));
+        assert!(!coverage.holds(at(0.0, 0.0)));
     }
 
-    /// One bit tells most bodies that they are nowhere near, also where the grid is coarse.
+    /// What comes is found once: in the squares that are new.
     #[test]
-    fn far_away_is_not_covered() {
-        let mut coverage = Coverage::default();
-        coverage.rebuild(&[ball(0.0, 0.0, 1.0), ball(9_000.0, 50_000.0, 1.0)], 0.5);
-        assert!(!coverage.holds(DVec3::new(4_000.0, 0.0, 20_000.0)));
-        assert!(!coverage.holds(DVec3::new(-1.6, 0.0, 0.0)));
+    fn new_squares_are_those_that_were_not_marked() {
+        let mut coverage = hundred();
+        let holds = |squares: &[Bounds], point: DVec3| {
+            let is_there = |b: &Bounds| b.min.cmple(point).all() && point.cmple(b.max).all();
+            squares.iter().any(is_there)
+        };
+        coverage.rebuild(&[ball(0.0, 0.0, 1.0)], 0.5);
+        assert!(holds(&coverage.new_squares(), at(0.5, 0.5)));
+        coverage.rebuild(&[ball(3.0, 0.0, 1.0)], 0.5);
+        let squares = coverage.new_squares();
+        assert!(holds(&squares, at(4.4, 0.5)) && !holds(&squares, at(0.5, 0.5)));
+        coverage.rebuild(&[ball(3.0, 0.0, 1.0)], 0.5);
+        assert_eq!(coverage.new_squares(), []);
     }
 
     #[test]
-    fn a_row_of_bits_is_marked_whole() {
-        let mut coverage = Coverage::default();
-        coverage.bits = vec![0; 4];
-        coverage.mark(60, 130);
-        let marked = |place: usize| coverage.bits[place / 64] >> (place % 64) & 1 == 1;
-        assert!((60..=130).all(marked) && !marked(59) && !marked(131));
+    fn a_run_of_bits_is_marked_whole() {
+        let mut marks = Marks {
+            bits: vec![0; 4],
+            runs: Vec::new(),
+        };
+        marks.mark(60, 130);
+        assert!((60..=130).all(|place| marks.holds(place)));
+        assert!(!marks.holds(59) && !marks.holds(131));
+        marks.clear();
+        assert_eq!(marks.bits, [0; 4]);
     }
 
     proptest! {
-        /// Wherever a box is, larger by the margin, its bit is set.
+        /// Wherever a box is, larger by the margin, its bit is set, also outside the grid; and a square that is new holds it.
         #[test]
         fn no_box_is_overlooked(
-            places in proptest::collection::vec((-300.0..300.0_f64, -300.0..300.0_f64, 0.0..20.0_f64), 1..40),
+            places in proptest::collection::vec((-90.0..90.0_f64, -90.0..90.0_f64, 0.0..20.0_f64), 1..40),
             margin in 0.0..3.0_f64,
             towards in (-1.0..=1.0_f64, -1.0..=1.0_f64),
         ) {
             let boxes: Vec<_> = places.iter().map(|(x, z, r)| ball(*x, *z, *r)).collect();
-            let mut coverage = Coverage::default();
+            let mut coverage = hundred();
             coverage.rebuild(&boxes, margin);
+            let squares = coverage.new_squares();
             for (x, z, radius) in places {
                 let reach = radius + margin;
-                let point = DVec3::new(x + reach * towards.0, 7.0, z + reach * towards.1);
+                let point = at(x + reach * towards.0, z + reach * towards.1);
                 prop_assert!(coverage.holds(point), "{point}");
+                let body = Bounds::of_sphere(point, 0.1);
+                prop_assert!(squares.iter().any(|square| square.touches(&body)), "{point}");
             }
         }
     }

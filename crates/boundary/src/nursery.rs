@@ -89,6 +89,7 @@ pub fn view_of(body: &Body) -> BodyView {
         surge: 0.0,
         pull: 0.0,
         asleep: true,
+        slot: u32::MAX,
     }
 }
 
@@ -103,6 +104,7 @@ pub fn live_view_of(body: &Body, gravity: f64) -> BodyView {
         surge: surge(motion.linear_velocity, motion.angular_velocity, view.spine),
         pull: gravity * f64::from(body.form.gravity_scale).abs(),
         asleep,
+        slot: u32::MAX,
         ..view
     }
 }

@@ -31,6 +31,7 @@ pub fn ball(id: u64, x: f64, z: f64, radius: f64) -> BodyView {
         surge: 0.0,
         pull: 0.0,
         asleep: false,
+        slot: id as u32,
     }
 }
 
@@ -63,6 +64,10 @@ impl Bodies for Balls {
         self.by_id.get(&id).copied()
     }
 
+    fn view_in(&self, _: u32, id: BodyId) -> Option<BodyView> {
+        self.view(id)
+    }
+
     fn not_within(&self, inner: &Rect, out: &mut Vec<BodyView>) {
         let bodies = self.by_id.values();
         out.extend(bodies.filter(|view| !inner.contains(&view.ground)));
@@ -86,12 +91,10 @@ impl Bodies for Balls {
                 id: view.id,
                 centre: view.centre,
                 surge: Some(view.surge).filter(|surge| *surge > slow),
+                radius: view.radius,
+                slot: view.slot,
             });
         }
-    }
-
-    fn sleeps_any(&self) -> bool {
-        self.by_id.values().any(|view| view.asleep)
     }
 
     fn awake(&self) -> u64 {

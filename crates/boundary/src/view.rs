@@ -30,6 +30,8 @@ pub struct BodyView {
     pub pull: f64,
     /// Sleeping bodies do not move and send nothing.
     pub asleep: bool,
+    /// A small number that no other body of the region has while this one is there.
+    pub slot: u32,
 }
 
 impl BodyView {
@@ -101,12 +103,18 @@ pub struct AwakeBody {
     pub centre: DVec3,
     /// The speed of its fastest point, at most, m/s, if it is fast.
     pub surge: Option<f64>,
+    /// Radius of its bounding sphere around the origin.
+    pub radius: f64,
+    /// See [`BodyView::slot`].
+    pub slot: u32,
 }
 
 /// The bodies a region owns.
 pub trait Bodies {
     /// One of them; `None` if it is not ours.
     fn view(&self, id: BodyId) -> Option<BodyView>;
+    /// As [`view`](Self::view), with a guess in which slot it is.
+    fn view_in(&self, slot: u32, id: BodyId) -> Option<BodyView>;
     /// Adds every body whose shadow is not wholly inside `inner`; extra bodies do no harm. Cost must follow the
     /// number of hits, not of bodies: this is called every tick.
     fn not_within(&self, inner: &Rect, out: &mut Vec<BodyView>);
@@ -114,8 +122,6 @@ pub trait Bodies {
     fn touching(&self, boxes: &[Bounds], out: &mut Vec<BodyId>);
     /// Calls back for every body that is awake; of those whose fastest point is faster than `slow`, m/s, with that speed.
     fn for_each_awake(&self, slow: f64, f: &mut impl FnMut(AwakeBody));
-    /// Does any body sleep? Saying so wrongly does no harm.
-    fn sleeps_any(&self) -> bool;
     /// How many bodies are awake. Asked now and then.
     fn awake(&self) -> u64;
     /// No body has a bounding sphere of a larger radius.

@@ -30,6 +30,7 @@ fn ball(id: u64, x: f64) -> BodyView {
         surge: 0.0,
         pull: 0.0,
         asleep: false,
+        slot: 0,
     }
 }
 

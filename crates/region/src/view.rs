@@ -29,6 +29,7 @@ impl Seen<'_> {
             surge: surge(linear_velocity, angular_velocity, spine),
             pull: self.1 * f64::from(body.gravity_scale).abs(),
             asleep: body.asleep,
+            slot: body.slot,
         }
     }
 }
@@ -36,6 +37,10 @@ impl Seen<'_> {
 impl Bodies for Seen<'_> {
     fn view(&self, id: BodyId) -> Option<BodyView> {
         self.0.body(id).map(|body| self.view_of(id, &body))
+    }
+
+    fn view_in(&self, slot: u32, id: BodyId) -> Option<BodyView> {
+        self.0.body_in(slot, id).map(|body| self.view_of(id, &body))
     }
 
     fn not_within(&self, inner: &Rect, out: &mut Vec<BodyView>) {
@@ -57,12 +62,10 @@ impl Bodies for Seen<'_> {
                 id: body.id,
                 centre: self.0.place_of(body),
                 surge: (body.surge > slow).then_some(f64::from(body.surge)),
+                radius: f64::from(body.radius),
+                slot: body.slot,
             });
         }
-    }
-
-    fn sleeps_any(&self) -> bool {
-        self.0.stepped_count() < self.0.len()
     }
 
     fn awake(&self) -> u64 {

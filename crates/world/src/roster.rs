@@ -99,6 +99,6 @@ impl Index<&BodyId> for Roster {
     }
 }
 
-fn slot_of(handle: RigidBodyHandle) -> Slot {
+pub(crate) fn slot_of(handle: RigidBodyHandle) -> Slot {
     handle.into_raw_parts().0
 }

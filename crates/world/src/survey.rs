@@ -5,11 +5,12 @@
 
 use crate::check;
 use crate::contacts::Tag;
+use crate::roster::slot_of;
 use crate::views::Mark;
 use crate::world::World;
 use domain::BodyId;
 use glam::{DVec3, Vec3};
-use rapier3d::prelude::{Collider, ColliderHandle, RigidBody};
+use rapier3d::prelude::{Collider, ColliderHandle, RigidBody, RigidBodyHandle};
 
 /// A body that is awake, in few numbers: all of them are walked over in every tick, and most do not matter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,13 +21,19 @@ pub struct AwakeBody {
     place: Vec3,
     /// No point of its line is faster, m/s.
     pub surge: f32,
+    /// Of the sphere around its origin that holds its shape, metres.
+    pub radius: f32,
+    /// See [`BodyView::slot`](crate::BodyView).
+    pub slot: u32,
 }
 
 impl AwakeBody {
-    fn of(rigid: &RigidBody) -> Self {
+    fn of(handle: RigidBodyHandle, rigid: &RigidBody) -> Self {
         let mark = Mark::unpack(rigid.user_data);
         Self {
             id: mark.id,
+            radius: mark.radius_m,
+            slot: slot_of(handle),
             place: rigid.translation(),
             surge: rigid.linvel().length() + rigid.angvel().length() * mark.spine_m,
         }
@@ -40,8 +47,8 @@ impl World {
         let mut awake = std::mem::take(&mut self.awake);
         awake.clear();
         let is_sound = match lists_awake {
-            true => self.is_sound_at_a_glance(|rigid| awake.push(AwakeBody::of(rigid))),
-            false => self.is_sound_at_a_glance(|_| ()),
+            true => self.is_sound_at_a_glance(|at, rigid| awake.push(AwakeBody::of(at, rigid))),
+            false => self.is_sound_at_a_glance(|_, _| ()),
         };
         self.awake = awake;
         match is_sound && self.physics.quarantine().is_empty() {
@@ -85,11 +92,11 @@ impl World {
 
     /// Is it certain that nothing is wrong with any body that was moved? Asked in every step, of all that is awake: the loop is short, without a branch, and so the processor
     /// fetches several bodies at once, which is where the time goes.
-    fn is_sound_at_a_glance(&self, mut note: impl FnMut(&RigidBody)) -> bool {
+    fn is_sound_at_a_glance(&self, mut note: impl FnMut(RigidBodyHandle, &RigidBody)) -> bool {
         let (mut farthest, mut fastest) = (Vec3::ZERO, Vec3::ZERO);
         let (mut bent, mut not_a_number) = (0.0_f32, 0.0_f32);
-        for (_, rigid) in self.physics.active_bodies() {
-            note(rigid);
+        for (handle, rigid) in self.physics.active_bodies() {
+            note(handle, rigid);
             let (place, turn) = (rigid.translation(), rigid.rotation());
             let (speed, spin) = (rigid.linvel(), rigid.angvel());
             farthest = farthest.max(place.abs());

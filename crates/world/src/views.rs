@@ -1,6 +1,7 @@
 //! Looking at bodies. Every walk is in `BodyId` order.
 
 use crate::contacts::ContactBegun;
+use crate::roster::slot_of;
 use crate::world::{Entry, World};
 use domain::{BodyForm, BodyId, Bounds, Joint, Motion};
 use glam::Vec3;
@@ -23,6 +24,8 @@ pub struct BodyView {
     pub spine: Vec3,
     /// How far from that line it reaches.
     pub girth: f32,
+    /// Where the engine has it. The place is used again when the body is gone.
+    pub slot: u32,
 }
 
 /// What is written on an engine's body, for walks over many of them.
@@ -31,22 +34,22 @@ pub(crate) struct Mark {
     pub(crate) id: BodyId,
     /// The length of half the line through its shape.
     pub(crate) spine_m: f32,
+    /// Of the sphere around its origin that holds its shape.
+    pub(crate) radius_m: f32,
 }
 
 impl Mark {
-    pub(crate) fn of(id: BodyId, spine: Vec3) -> Self {
-        let spine_m = spine.length();
-        Self { id, spine_m }
-    }
-
     pub(crate) fn pack(self) -> u128 {
-        u128::from(self.id.0) | u128::from(self.spine_m.to_bits()) << 64
+        let high = |length: f32, bits: u32| u128::from(length.to_bits()) << bits;
+        u128::from(self.id.0) | high(self.spine_m, 64) | high(self.radius_m, 96)
     }
 
     pub(crate) fn unpack(data: u128) -> Self {
+        let high = |bits: u32| f32::from_bits((data >> bits) as u32);
         Self {
             id: BodyId(data as u64),
-            spine_m: f32::from_bits((data >> 64) as u32),
+            spine_m: high(64),
+            radius_m: high(96),
         }
     }
 }
@@ -82,6 +85,14 @@ impl World {
     /// One body.
     pub fn body(&self, id: BodyId) -> Option<BodyView> {
         self.bodies.get(&id).map(|entry| self.view(entry))
+    }
+
+    /// As [`body`](Self::body), with a guess of its [`slot`](BodyView::slot).
+    pub fn body_in(&self, slot: u32, id: BodyId) -> Option<BodyView> {
+        match self.bodies.at(slot) {
+            Some((at, entry)) if *at == id => Some(self.view(entry)),
+            _ => self.body(id),
+        }
     }
 
     /// Where a body is and how it moves: less work than the whole [`body`](Self::body).
@@ -185,6 +196,7 @@ impl World {
             gravity_scale: entry.form.gravity_scale,
             spine: entry.spine,
             girth: entry.girth,
+            slot: slot_of(entry.handle),
         }
     }
 

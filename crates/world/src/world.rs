@@ -155,6 +155,11 @@ impl World {
     ) {
         let form = &body.form;
         let (spine, girth) = form.shape.spine();
+        let mark = Mark {
+            id: body.id,
+            spine_m: spine.length(),
+            radius_m: form.shape.bounding_radius(),
+        };
         let mut rigid = RigidBodyBuilder::dynamic()
             .pose(
                 self.frame
@@ -166,7 +171,7 @@ impl World {
             .linear_damping(form.linear_damping)
             .angular_damping(form.angular_damping)
             .ccd_enabled(form.continuous)
-            .user_data(Mark::of(body.id, spine).pack())
+            .user_data(mark.pack())
             .build();
         if let Some(activation) = activation {
             *rigid.activation_mut() = activation;

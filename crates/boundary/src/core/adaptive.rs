@@ -7,7 +7,7 @@
 //! the two is kept out of where the other may be ([`keeping_word`](super::keeping_word)).
 
 use super::departing::Leave;
-use super::near::{self, Near};
+use super::near::{Near, Watchlist};
 use super::projecting::{remember, tell};
 use super::{Boundary, Departure, ISLAND_TEST_TICKS};
 use crate::audience::Surroundings;
@@ -114,15 +114,8 @@ impl Boundary {
     ) -> Vec<Departure> {
         for id in &self.held_now {
             // Put back and turned back: only the world knows its shadow now.
-            if let Some(near) = near::find(&mut self.near, *id) {
+            if let Some(near) = self.list.find(*id) {
                 near.view = bodies.view(*id).unwrap_or(near.view);
-            }
-        }
-        if !self.held_now.is_empty() {
-            for fast in &mut self.fast {
-                if self.held_now.binary_search(&fast.id).is_ok() {
-                    fast.centre = bodies.view(fast.id).map_or(fast.centre, |view| view.centre);
-                }
             }
         }
         if self.load.is_due(tick) {
@@ -145,15 +138,15 @@ impl Boundary {
     /// Everyone who is told of, and everyone in whose way something foreign is. Ascending.
     fn watched(&mut self, tick: Tick, law: &PromiseLaw, bodies: &impl Bodies) -> Vec<Watched> {
         let home = self.home();
-        let others = self.concern(law, bodies);
-        let (near, index) = (
-            std::mem::take(&mut self.near),
+        let others = self.concern(bodies);
+        let (mut near, index) = (
+            std::mem::take(&mut self.list.near),
             std::mem::take(&mut self.index),
         );
         let mut watched = Vec::with_capacity(self.projecting.len() + 8);
-        for near in &near {
+        for near in &mut near {
             let view = &near.view;
-            if self.place_adaptive(tick, law, &home, near, &index) {
+            if !near.is_dormant && self.place_adaptive(tick, law, &home, near, &index) {
                 let track = self.track_of(near).expect("it was placed");
                 let standing = track.bound.as_ref().and_then(|bound| bound.standing());
                 let next = law.renewed(tick, standing, &self.as_expected(law, view));
@@ -170,6 +163,9 @@ impl Boundary {
             if near.is_concerned {
                 watched.extend(self.candidate(tick, law, view, &index));
             }
+            let matters = near.is_concerned || near.is_in_strip;
+            let is_bound = near.is_bound && self.bound.contains(&view.id);
+            near.is_dormant = view.asleep && matters && !is_bound;
         }
         let told_of = watched.len();
         for view in &others {
@@ -178,7 +174,7 @@ impl Boundary {
         if watched.len() > told_of {
             watched.sort_unstable_by_key(|w| w.view.id);
         }
-        (self.near, self.index) = (near, index);
+        (self.list.near, self.index) = (near, index);
         self.look_at(&others);
         watched
     }
@@ -455,7 +451,8 @@ impl Boundary {
         };
         // In single and in double precision lengths are not quite the same.
         let farthest_half = |fast: &FastBody| law.half_of(fast.surge, self.config.gravity) + 0.01;
-        let far = self.fast.iter().map(|fast| (*fast, farthest_half(fast)));
+        let fast = self.fast(law, bodies);
+        let far = fast.iter().map(|fast| (*fast, farthest_half(fast)));
         let mut joined = Joined::new(bodies, ghosts, far, &half, &belong);
         let clusters = starts
             .iter()
@@ -804,7 +801,7 @@ impl Boundary {
         near.extend(self.bound.iter().filter_map(|id| bodies.view(*id)));
         self.entered
             .extend(near.iter().map(|view| (view.id, Place::of(view))));
-        self.near.clear();
+        self.list = Watchlist::default();
         for track in self.tracks.values_mut() {
             if let Some(bound) = &mut track.bound {
                 bound.may_leave = tick + law.notice_ticks();

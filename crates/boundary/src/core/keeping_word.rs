@@ -1,7 +1,7 @@
 //! Holding bodies to what they have promised (see [`crate::keeping`]): after the step, before anybody looks.
 
 use super::Boundary;
-use super::near::{self, Near};
+use super::near::Near;
 use crate::handover::Arrival;
 use crate::keeping::{Hold, Kept, Place, share_kept, share_with_room, share_within_home};
 use crate::nursery::live_view_of;
@@ -32,7 +32,7 @@ impl Boundary {
         self.look(&law, &home, bodies);
         let mut shares: Vec<(BodyId, f64)> = Vec::new();
         let mut free: Vec<(BodyId, f64)> = Vec::new();
-        for near in &self.near {
+        for near in &self.list.near {
             let view = &near.view;
             let is_in_question = near.is_bound || self.is_new_or_concerned(near);
             // Most of what is near a border has promised nothing and stays at home.
@@ -52,10 +52,10 @@ impl Boundary {
             }
         }
         for (id, share) in free {
-            let Ok(place) = self.near.binary_search_by_key(&id, Near::id) else {
+            let Ok(place) = self.list.near.binary_search_by_key(&id, Near::id) else {
                 continue;
             };
-            let view = &self.near[place].view;
+            let view = &self.list.near[place].view;
             if self.may_leap(tick, &law, view) {
                 self.kept.spared += 1;
                 if let Some(bound) = self.tracks.get_mut(&id).and_then(|t| t.bound.as_mut()) {
@@ -74,7 +74,7 @@ impl Boundary {
         }
         for hold in &holds {
             self.held_now.push(hold.body);
-            if let Some(near) = near::find(&mut self.near, hold.body) {
+            if let Some(near) = self.list.find(hold.body) {
                 move_to(&mut near.view, hold);
                 near.place = Place::of(&near.view);
             }
@@ -88,8 +88,9 @@ impl Boundary {
     }
 
     fn place_before(&self, id: BodyId) -> Option<Place> {
-        let place = self.near_before.binary_search_by_key(&id, Near::id);
-        let before = place.ok().map(|place| self.near_before[place].place);
+        let before = &self.list.before;
+        let place = before.binary_search_by_key(&id, Near::id);
+        let before = place.ok().map(|place| before[place].place);
         before.or_else(|| self.entered.get(&id).copied())
     }
 

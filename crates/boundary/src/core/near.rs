@@ -1,12 +1,17 @@
 //! The bodies that are looked at in a tick: all in a strip along the border, all that has promised something, all that something
-//! foreign is near, all that is new, and what is fast. Everything else costs one glance.
+//! foreign is near, all that is new, and what is fast. Everything else that is awake costs one glance, and what sleeps
+//! nothing at all.
 
 use super::Boundary;
 use crate::keeping::Place;
+use crate::projection::Tracks;
 use crate::promise::PromiseLaw;
 use crate::view::{AwakeBody, Bodies, BodyView, FastBody};
-use domain::{BodyId, Bounds, Rect};
+use domain::{BodyId, Rect};
 use glam::DVec3;
+use std::collections::btree_set;
+use std::iter::Peekable;
+use std::slice;
 
 /// A body that is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -22,11 +27,34 @@ pub(super) struct Near {
     pub(super) was_concerned: bool,
     /// Something foreign is near it now, or may be there soon.
     pub(super) is_concerned: bool,
+    /// It is so near to a border that it is always looked at.
+    pub(super) is_in_strip: bool,
     /// It has promised something.
     pub(super) is_bound: bool,
     /// Others are told of it.
     pub(super) is_told_of: bool,
+    /// It sleeps, has promised nothing, and nobody is told of it: while that is so, nothing about it changes.
+    pub(super) is_dormant: bool,
 }
+
+/// What looking needs from one tick to the next, and memory that is used again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watchlist {
+    /// The bodies that are looked at in this tick, ascending.
+    pub(super) near: Vec<Near>,
+    /// Those of the tick before.
+    pub(super) before: Vec<Near>,
+    /// Bodies that are gone since.
+    pub(super) gone: Vec<BodyId>,
+    /// One bit for each slot: is a dormant body in it?
+    dormant: Vec<u64>,
+    /// Fast bodies that matter, and everyone to be looked at, with slots where they are known.
+    fast: Vec<BodyId>,
+    wanted: Vec<(BodyId, u32)>,
+}
+
+/// A slot that is not known.
+const NO_SLOT: u32 = u32::MAX;
 
 impl Near {
     pub(super) fn id(&self) -> BodyId {
@@ -34,130 +62,167 @@ impl Near {
     }
 }
 
+impl Watchlist {
+    pub(super) fn find(&mut self, id: BodyId) -> Option<&mut Near> {
+        let place = self.near.binary_search_by_key(&id, Near::id).ok()?;
+        Some(&mut self.near[place])
+    }
+
+    fn is_dormant(&self, slot: u32) -> bool {
+        let word = self.dormant.get(slot as usize / 64);
+        word.is_some_and(|word| word >> (slot % 64) & 1 == 1)
+    }
+
+    fn note_dormant(&mut self) {
+        self.dormant.fill(0);
+        for near in self.near.iter().filter(|near| near.is_dormant) {
+            let (word, bit) = (near.view.slot as usize / 64, near.view.slot % 64);
+            if self.dormant.len() <= word {
+                self.dormant.resize(word + 1, 0);
+            }
+            self.dormant[word] |= 1 << bit;
+        }
+    }
+}
+
 impl Boundary {
-    /// Finds them, ascending; and fast bodies wherever they are, and what of all that is awake is near something foreign.
+    /// Finds those to be looked at.
     pub(super) fn look(&mut self, law: &PromiseLaw, home: &Rect, bodies: &impl Bodies) {
-        std::mem::swap(&mut self.near, &mut self.near_before);
+        self.list.note_dormant();
+        std::mem::swap(&mut self.list.near, &mut self.list.before);
+        self.list.wanted.clear();
         self.glance(law, home, bodies);
-        let mut views = std::mem::take(&mut self.strip);
-        views.clear();
-        bodies.not_within(&home.grown(-law.strip_m()), &mut views);
-        // Views are large: small keys are sorted.
-        let mut strip = std::mem::take(&mut self.strip_order);
-        strip.clear();
-        strip.extend((0..).zip(&views).map(|(i, view)| (view.id, i)));
-        strip.sort_unstable();
-        strip.dedup_by_key(|(id, _)| *id);
-        let mut wanted = std::mem::take(&mut self.wanted);
-        wanted.clear();
-        wanted.extend(&self.bound);
-        let concerned = self.near_before.iter().filter(|near| near.is_concerned);
-        wanted.extend(concerned.map(Near::id));
-        wanted.extend(&self.fast_near);
-        wanted.append(&mut self.fresh);
-        // Mostly in order already.
-        wanted.sort();
-        wanted.dedup();
-        self.near.clear();
-        let (mut strip_at, mut wanted_at) = (strip.iter().peekable(), wanted.iter().peekable());
-        let mut known = Known::of(self);
-        let mut near = Vec::new();
-        std::mem::swap(&mut near, &mut known.spare);
-        loop {
-            let next = match (strip_at.peek(), wanted_at.peek()) {
-                (Some((a, _)), Some(b)) => *a.min(*b),
-                (Some((a, _)), None) => *a,
-                (None, Some(b)) => **b,
-                (None, None) => break,
-            };
-            wanted_at.next_if(|id| **id == next);
-            let view = match strip_at.next_if(|(id, _)| *id == next) {
-                Some((_, place)) => Some(views[*place as usize]),
-                None => bodies.view(next),
-            };
-            if let Some(view) = view {
+        let list = &mut self.list;
+        let by_id = |id: &BodyId| (*id, NO_SLOT);
+        list.wanted.extend(self.bound.iter().map(by_id));
+        list.wanted
+            .extend(self.fresh.drain(..).map(|id| (id, NO_SLOT)));
+        // Among them what has just fallen asleep.
+        let stays = |near: &&Near| (near.is_concerned || near.is_in_strip) && !near.is_dormant;
+        let stays = list.before.iter().filter(stays);
+        list.wanted
+            .extend(stays.map(|near| (near.id(), near.view.slot)));
+        list.wanted.sort_unstable();
+        list.wanted.dedup_by_key(|(id, _)| *id);
+        list.gone.sort_unstable();
+        let mut near = std::mem::take(&mut list.near);
+        near.clear();
+        let mut known = Known {
+            before: list.before.iter().peekable(),
+            bound: self.bound.iter().peekable(),
+            told_of: self.projecting.iter().peekable(),
+            tracks: &self.tracks,
+            inner: home.grown(-law.strip_m()),
+        };
+        for (id, slot) in &list.wanted {
+            // Those that sleep stay as they are.
+            while let Some(sleeper) = known.dormant_before(*id) {
+                if list.gone.binary_search(&sleeper.id()).is_err() {
+                    near.push(sleeper);
+                }
+            }
+            if let Some(view) = bodies.view_in(*slot, *id) {
                 near.push(known.near(view));
             }
         }
-        self.near = near;
-        for id in &self.fast_near {
-            if let Some(near) = find(&mut self.near, *id) {
+        while let Some(sleeper) = known.dormant_before(BodyId(u64::MAX)) {
+            if list.gone.binary_search(&sleeper.id()).is_err() {
+                near.push(sleeper);
+            }
+        }
+        list.gone.clear();
+        list.near = near;
+        for id in std::mem::take(&mut list.fast) {
+            if let Some(near) = list.find(id) {
                 near.is_concerned = true;
             }
         }
-        (self.strip, self.strip_order, self.wanted) = (views, strip, wanted);
     }
 
     /// One look at everything that is awake.
     fn glance(&mut self, law: &PromiseLaw, home: &Rect, bodies: &impl Bodies) {
         let gravity = self.config.gravity;
         let widest = bodies.widest_radius();
-        let around = law.strip_m() + widest;
-        let (index, coverage) = (&self.index, &mut self.coverage);
-        coverage.rebuild(index.boxes(), around);
+        let strip = law.strip_m();
+        let (index, coverage, list) = (&self.index, &mut self.coverage, &mut self.list);
+        coverage.rebuild(index.boxes(), strip + widest);
         let foreign_depth = index.depth_in(home);
-        let (fast, fast_near, awake_near) =
-            (&mut self.fast, &mut self.fast_near, &mut self.awake_near);
-        fast.clear();
-        fast_near.clear();
-        awake_near.clear();
         // How far inside its region a body is.
         let depth_of = |at: DVec3| {
             let across = (at.x - home.min[0]).min(home.max[0] - at.x);
             across.min(at.z - home.min[1]).min(home.max[1] - at.z)
         };
+        list.fast.clear();
         bodies.for_each_awake(law.slow_speed(gravity), &mut |body: AwakeBody| {
-            let AwakeBody { id, centre, surge } = body;
-            let is_near_foreign = coverage.holds(centre);
-            if is_near_foreign {
-                awake_near.push(id);
-            }
-            let Some(surge) = surge else {
-                return;
-            };
-            fast.push(FastBody { id, centre, surge });
+            let depth = depth_of(body.centre);
+            let is_near_foreign = coverage.holds(body.centre);
             // What flies matters if it may leave home soon, or if it may come where something foreign is.
-            let lead = law.lead_of(surge, gravity) + widest;
-            let depth = depth_of(centre);
-            let may_meet = || depth <= lead + foreign_depth && index.is_near(centre, lead);
-            if is_near_foreign || depth <= lead || may_meet() {
-                fast_near.push(id);
+            let is_fast_near = body.surge.is_some_and(|surge| {
+                let lead = law.lead_of(surge, gravity) + widest;
+                let may_meet = || depth <= lead + foreign_depth && index.is_near(body.centre, lead);
+                is_near_foreign || depth <= lead || may_meet()
+            });
+            if is_fast_near {
+                list.fast.push(body.id);
+            }
+            if is_fast_near
+                || is_near_foreign
+                || depth <= strip + body.radius
+                || list.is_dormant(body.slot)
+            {
+                list.wanted.push((body.id, body.slot));
             }
         });
-        awake_near.sort_unstable();
     }
 
-    /// Who else is near something foreign: those that are looked at anyway are marked; the others are looked at from now on,
-    /// and returned.
-    pub(super) fn concern(&mut self, law: &PromiseLaw, bodies: &impl Bodies) -> Vec<BodyView> {
+    /// All fast bodies, wherever they are.
+    pub(super) fn fast(&self, law: &PromiseLaw, bodies: &impl Bodies) -> Vec<FastBody> {
+        let mut fast = Vec::new();
+        bodies.for_each_awake(
+            law.slow_speed(self.config.gravity),
+            &mut |body: AwakeBody| {
+                let AwakeBody {
+                    id, centre, surge, ..
+                } = body;
+                if let Some(surge) = surge {
+                    fast.push(FastBody { id, centre, surge });
+                }
+            },
+        );
+        if !self.held_now.is_empty() {
+            for fast in &mut fast {
+                // What was put back is not where it was seen.
+                if self.held_now.binary_search(&fast.id).is_ok() {
+                    fast.centre = bodies.view(fast.id).map_or(fast.centre, |view| view.centre);
+                }
+            }
+        }
+        fast
+    }
+
+    /// Marks everyone that something foreign is near; returns those that are not looked at yet.
+    pub(super) fn concern(&mut self, bodies: &impl Bodies) -> Vec<BodyView> {
         let mut others = Vec::new();
         if self.index.is_empty() {
             return others;
         }
-        for near in &mut self.near {
+        for near in &mut self.list.near {
             near.is_concerned |= self.coverage.holds(near.view.centre);
         }
-        let mut ids = std::mem::take(&mut self.awake_near);
-        // What was put back is not quite where it was seen.
+        // Whatever is awake is looked at already; what sleeps is found when something comes where nothing was.
+        let mut ids = Vec::new();
+        bodies.touching(&self.coverage.new_squares(), &mut ids);
+        // Tied to what was put back, and so put back, too.
         ids.extend(&self.held_now);
-        if bodies.sleeps_any() {
-            // Whatever sleeps in the strip is looked at anyway.
-            let strip = law.strip_m();
-            let inner = self.home().grown(-strip);
-            let boxes = self.index.boxes().iter().map(|b| b.grown(strip));
-            let boxes: Vec<Bounds> = boxes.filter(|b| inner.touches(&b.ground())).collect();
-            bodies.touching(&boxes, &mut ids);
-        }
         ids.sort_unstable();
         ids.dedup();
-        let mut near = self.near.iter().map(Near::id).peekable();
-        for id in ids.drain(..) {
+        let mut near = self.list.near.iter().map(Near::id).peekable();
+        for id in ids {
             while near.next_if(|other| *other < id).is_some() {}
             if near.peek() != Some(&id) {
                 others.extend(bodies.view(id));
             }
         }
-        self.awake_near = ids;
         others
     }
 
@@ -166,51 +231,58 @@ impl Boundary {
         if others.is_empty() {
             return;
         }
-        self.near.extend(others.iter().map(|view| Near {
+        let near = &mut self.list.near;
+        near.extend(others.iter().map(|view| Near {
             track: usize::MAX,
             before: None,
             place: Place::of(view),
             was_concerned: false,
             is_concerned: true,
+            is_in_strip: false,
             is_bound: false,
             is_told_of: false,
+            is_dormant: false,
             view: *view,
         }));
-        self.near.sort_unstable_by_key(Near::id);
+        near.sort_unstable_by_key(Near::id);
     }
 }
 
 /// What is known of bodies already, asked of them in ascending order.
 struct Known<'a> {
-    before: std::iter::Peekable<std::slice::Iter<'a, Near>>,
-    bound: std::iter::Peekable<std::collections::btree_set::Iter<'a, BodyId>>,
-    told_of: std::iter::Peekable<std::collections::btree_set::Iter<'a, BodyId>>,
-    tracks: &'a crate::projection::Tracks,
-    spare: Vec<Near>,
+    before: Peekable<slice::Iter<'a, Near>>,
+    bound: Peekable<btree_set::Iter<'a, BodyId>>,
+    told_of: Peekable<btree_set::Iter<'a, BodyId>>,
+    tracks: &'a Tracks,
+    /// Without the strip.
+    inner: Rect,
 }
 
-impl<'a> Known<'a> {
-    fn of(boundary: &'a mut Boundary) -> Self {
-        Self {
-            spare: std::mem::take(&mut boundary.near),
-            before: boundary.near_before.iter().peekable(),
-            bound: boundary.bound.iter().peekable(),
-            told_of: boundary.projecting.iter().peekable(),
-            tracks: &boundary.tracks,
+impl Known<'_> {
+    /// The next one that has slept and sleeps on, before this body.
+    fn dormant_before(&mut self, id: BodyId) -> Option<Near> {
+        while let Some(near) = self.before.next_if(|near| near.id() < id) {
+            if near.is_dormant {
+                return Some(Near {
+                    before: Some(near.place),
+                    was_concerned: near.is_concerned,
+                    is_concerned: false,
+                    ..*near
+                });
+            }
         }
+        None
     }
 
     fn near(&mut self, view: BodyView) -> Near {
         let id = view.id;
-        while self.before.next_if(|near| near.id() < id).is_some() {}
         while self.bound.next_if(|other| **other < id).is_some() {}
         while self.told_of.next_if(|other| **other < id).is_some() {}
         let before = self.before.next_if(|near| near.id() == id);
         let track = before.map(|near| near.track);
         let is_there = |track: &usize| {
-            self.tracks
-                .get_index(*track)
-                .is_some_and(|(it, _)| *it == id)
+            let at = self.tracks.get_index(*track);
+            at.is_some_and(|(other, _)| *other == id)
         };
         let track = track.filter(is_there);
         Near {
@@ -221,15 +293,11 @@ impl<'a> Known<'a> {
             place: Place::of(&view),
             was_concerned: before.is_some_and(|near| near.is_concerned),
             is_concerned: false,
+            is_in_strip: !self.inner.contains(&view.ground),
             is_bound: self.bound.next_if(|other| **other == id).is_some(),
             is_told_of: self.told_of.next_if(|other| **other == id).is_some(),
+            is_dormant: false,
             view,
         }
     }
-}
-
-/// Both lists are in the order of ids.
-pub(super) fn find(near: &mut [Near], id: BodyId) -> Option<&mut Near> {
-    let place = near.binary_search_by_key(&id, Near::id).ok()?;
-    Some(&mut near[place])
 }
