@@ -98,11 +98,19 @@ impl Coverage {
         }
     }
 
+    /// So far beyond what is marked a point may count as marked.
+    pub fn coarseness_m(&self) -> f64 {
+        let width = |i: usize| 1.0 / self.cells_per_m[i];
+        width(0).max(width(1))
+    }
+
     #[inline]
     fn cell(&self, at: [f64; 2]) -> [usize; 2] {
-        // What is below zero, or not a number, becomes zero.
-        [0, 1]
-            .map(|i| (((at[i] - self.min[i]) * self.cells_per_m[i]) as usize).min(self.size[i] - 1))
+        // What is not a number becomes zero.
+        [0, 1].map(|i| {
+            let cell = ((at[i] - self.min[i]) * self.cells_per_m[i]) as i32;
+            (cell.max(0) as usize).min(self.size[i] - 1)
+        })
     }
 
     /// May a marked box be above or below this point? Never no where one is.

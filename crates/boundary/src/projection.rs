@@ -69,11 +69,14 @@ pub struct Track {
     pub bound: Option<Box<Bound>>,
 }
 
+/// One stands, and two or three have been replaced a moment ago. Kept within what they belong to, for the same reason as [`Regions`].
+pub type Bonds = SmallVec<[Bond; 4]>;
+
 /// What a body of size `adaptive` has promised, and to whom.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
     /// What it is held to, oldest first. The last one stands, unless it has an end; those before it have been replaced.
-    pub bonds: Vec<Bond>,
+    pub bonds: Bonds,
     /// From this tick on it may leave its home; before, neighbours may not have heard of it.
     pub may_leave: Tick,
     /// It goes on projecting up to this tick, wherever it is.
@@ -91,7 +94,7 @@ impl Default for Bound {
     /// Nobody knows of it: it stays at home.
     fn default() -> Self {
         Self {
-            bonds: Vec::new(),
+            bonds: Bonds::new(),
             may_leave: Tick(u64::MAX),
             lingers_until: Tick::ZERO,
             decided_until: Tick::ZERO,

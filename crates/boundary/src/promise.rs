@@ -209,7 +209,15 @@ impl PromiseLaw {
 
     /// No body of this surge, where gravity has this strength, has a larger lead.
     pub fn lead_of(&self, surge: f64, gravity: f64) -> f64 {
-        self.way_and_room_m(surge, gravity, 3 * self.hop_ticks + 2)
+        self.leads(gravity)(surge)
+    }
+
+    /// As [`lead_of`](Self::lead_of), for many bodies.
+    pub fn leads(&self, gravity: f64) -> impl Fn(f64) -> f64 + use<> {
+        let ticks = 3 * self.hop_ticks + 2;
+        let still = self.way_and_room_m(0.0, gravity, ticks);
+        let (secs, top_speed) = (self.step_secs * ticks as f64, self.top_speed);
+        move |surge| surge.min(top_speed) * secs + still
     }
 
     fn way_and_room_m(&self, surge: f64, gravity: f64, ticks: u64) -> f64 {

@@ -14,7 +14,6 @@
 //! and the median of many short rounds is printed beside the total; if the two are far apart, measure again.
 
 use boundary::{BodyView, BoundaryConfig, initial};
-use cpu_time::ThreadTime;
 use domain::{
     Body, BodyForm, BodyId, Joint, Layout, Material, Motion, Rect, RegionId, RegionMap, Shape,
     SimTime, Static, StaticId, Tick, TickLength,
@@ -23,6 +22,7 @@ use glam::{DVec3, Quat, Vec3};
 use rapier3d::prelude::{ColliderBuilder, PhysicsWorld, RigidBodyBuilder, SharedShape, Vector};
 use region::{Region, RegionConfig};
 use scenes::Scene;
+use simulator::Stopwatch;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -72,9 +72,9 @@ fn fail(why: impl std::fmt::Display) -> ! {
 }
 
 fn timed<T>(spent: &mut Duration, work: impl FnOnce() -> T) -> T {
-    let start = ThreadTime::now();
+    let mut watch = Stopwatch::start();
     let result = work();
-    *spent += start.elapsed();
+    *spent += watch.lap();
     result
 }
 

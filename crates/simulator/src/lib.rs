@@ -18,6 +18,7 @@ mod server;
 mod simulation;
 pub mod soak;
 pub mod stations;
+mod stopwatch;
 mod timeline;
 mod user;
 
@@ -25,4 +26,5 @@ pub use judge::{Judge, Judgement};
 pub use options::{SendOrder, SimOptions};
 pub use outcome::{Bytes, CpuPerTick, Outcome, combined_hash};
 pub use simulation::{Look, Onlooker, SimError, Simulation, Watcher, simulate};
+pub use stopwatch::Stopwatch;
 pub use timeline::Timeline;

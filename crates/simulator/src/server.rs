@@ -3,8 +3,8 @@
 use crate::frames::FrameModel;
 use crate::network::{Channel, ChannelConfig, ChannelFull};
 use crate::options::SendOrder;
+use crate::stopwatch::Stopwatch;
 use crate::timeline::Timeline;
-use cpu_time::ThreadTime;
 use domain::{BodyId, RegionId, SimTime, Tick};
 use rand_pcg::Pcg64Mcg;
 use region::{Region, RegionConfig, RegionError, RegionEvent, RegionSnapshot};
@@ -94,15 +94,15 @@ fn in_short(message: &Message) -> Option<(String, Vec<BodyId>)> {
 /// One tick, and the CPU time that it and the engine's step in it took.
 fn run_tick(region: &mut Region) -> (Duration, Duration) {
     let tick = region.tick().next();
-    let start = ThreadTime::now();
-    let mut step = Duration::ZERO;
-    if region.begin_tick(tick) {
-        let before = ThreadTime::now();
-        region.step_physics(tick);
-        step = before.elapsed();
-        region.end_tick();
+    let mut watch = Stopwatch::start();
+    if !region.begin_tick(tick) {
+        return (watch.lap(), Duration::ZERO);
     }
-    (start.elapsed(), step)
+    let begun = watch.lap();
+    region.step_physics(tick);
+    let step = watch.lap();
+    region.end_tick();
+    (begun + step + watch.lap(), step)
 }
 
 /// How a server behaves in time.
@@ -177,12 +177,12 @@ impl Server {
         if payloads.is_empty() {
             return;
         }
-        let start = ThreadTime::now();
+        let mut watch = Stopwatch::start();
         for payload in payloads {
             let envelope = wire::decode(&payload).expect("encoded by a region");
             self.inbox.push_back((now, envelope));
         }
-        self.timeline.between_ticks += start.elapsed();
+        self.timeline.between_ticks += watch.lap();
     }
 
     /// One frame: receive, step what is due, send. `last_tick` ends the physics. Calls back after every tick.
@@ -243,11 +243,11 @@ impl Server {
                     })
                 }));
         }
-        let start = ThreadTime::now();
+        let mut watch = Stopwatch::start();
         while let Some((arrived_at, envelope)) = self.inbox.pop_front() {
             region.handle_message(arrived_at, envelope);
         }
-        self.timeline.between_ticks += start.elapsed();
+        self.timeline.between_ticks += watch.lap();
     }
 
     fn send(&mut self, now: SimTime, region: &mut Region) {
@@ -255,7 +255,7 @@ impl Server {
         if !region.has_news() {
             return;
         }
-        let start = ThreadTime::now();
+        let mut watch = Stopwatch::start();
         region.handle_network_update(now);
         let mut encoded = Vec::new();
         while let Some(envelope) = region.poll_transmit() {
@@ -265,7 +265,7 @@ impl Server {
             let bytes = wire::encode(&envelope).expect("a region says only what makes sense");
             encoded.push((envelope.to, bytes));
         }
-        self.timeline.between_ticks += start.elapsed();
+        self.timeline.between_ticks += watch.lap();
         for (to, bytes) in encoded {
             // A peer cut off for so long cannot be helped by sending ever more.
             if let Err(full) = self.channel(to).send(now, bytes) {

@@ -193,7 +193,7 @@ impl World {
             asleep: self.sleeps(entry),
             radius: entry.radius,
             bounds,
-            gravity_scale: entry.form.gravity_scale,
+            gravity_scale: entry.gravity_scale,
             spine: entry.spine,
             girth: entry.girth,
             slot: slot_of(entry.handle),
@@ -203,9 +203,7 @@ impl World {
     pub(crate) fn bounds_of(&self, entry: &Entry) -> Bounds {
         // From the body's pose: a collider that has not been stepped yet does not know its place.
         let pose = self.physics.bodies[entry.handle].position();
-        let aabb = self.physics.colliders[entry.collider]
-            .shape()
-            .compute_aabb(pose);
+        let aabb = entry.shape.compute_aabb(pose);
         Bounds {
             min: self.frame.world(aabb.mins),
             max: self.frame.world(aabb.maxs),

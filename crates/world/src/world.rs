@@ -52,8 +52,11 @@ pub struct World {
 pub(crate) struct Entry {
     pub(crate) handle: RigidBodyHandle,
     pub(crate) collider: ColliderHandle,
+    /// The collider's, so that nobody need look at the collider.
+    pub(crate) shape: SharedShape,
     /// Shared by bodies of one kind: walks over all bodies read the rest only.
     pub(crate) form: Arc<BodyForm>,
+    pub(crate) gravity_scale: f32,
     pub(crate) radius: f32,
     /// The line through its shape, and how far the shape is from it.
     pub(crate) spine: Vec3,
@@ -181,14 +184,16 @@ impl World {
         }
         let (handle, collider) = self
             .physics
-            .insert(rigid, collider_of(body.id, form, shape));
+            .insert(rigid, collider_of(body.id, form, shape.clone()));
         self.widest = self.widest.max(form.shape.bounding_radius());
         let entry = Entry {
             handle,
             collider,
             spine,
             girth,
+            shape,
             form: self.shared_form(form),
+            gravity_scale: form.gravity_scale,
             radius: form.shape.bounding_radius(),
             dozes: activation.is_some() && body.rest.asleep && self.may_sleep,
         };

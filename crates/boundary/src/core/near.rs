@@ -153,12 +153,19 @@ impl Boundary {
             across.min(at.z - home.min[1]).min(home.max[1] - at.z)
         };
         list.fast.clear();
+        let lead_of = law.leads(gravity);
+        let farthest_lead = lead_of(f64::INFINITY) + widest;
+        let deepest = foreign_depth + farthest_lead.max(strip + widest + coverage.coarseness_m());
         bodies.for_each_awake(law.slow_speed(gravity), &mut |body: AwakeBody| {
             let depth = depth_of(body.centre);
+            // Most are deep inside.
+            if depth > deepest && !list.is_dormant(body.slot) {
+                return;
+            }
             let is_near_foreign = coverage.holds(body.centre);
             // What flies matters if it may leave home soon, or if it may come where something foreign is.
             let is_fast_near = body.surge.is_some_and(|surge| {
-                let lead = law.lead_of(surge, gravity) + widest;
+                let lead = lead_of(surge) + widest;
                 let may_meet = || depth <= lead + foreign_depth && index.is_near(body.centre, lead);
                 is_near_foreign || depth <= lead || may_meet()
             });

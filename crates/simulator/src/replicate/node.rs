@@ -1,6 +1,7 @@
 //! One simulated machine: a member, its channels, its inbox, its CPU time.
 
 use crate::network::{Channel, ChannelConfig};
+use crate::stopwatch::Stopwatch;
 use boundary::replicate::{Member, MemberEvent, SubSpaces};
 use cpu_time::ThreadTime;
 use detection::Effort;
@@ -42,7 +43,6 @@ pub(super) struct Node {
     /// Parcels that could not be read.
     pub unreadable: u64,
     config: ChannelConfig,
-    clock_cost: Duration,
     /// How much CPU time it has used, for a budget of detection; tests have their own.
     clock: fn() -> Duration,
     /// What has happened to it, if it is to be replayed.
@@ -62,13 +62,6 @@ pub(super) enum Happened {
     Divided(u32, Arc<SubSpaces>),
 }
 
-/// What reading the clock costs: a member's tick may take a few microseconds, and the clock is a call into the kernel.
-fn clock_cost() -> Duration {
-    let mut costs: Vec<Duration> = (0..101).map(|_| ThreadTime::now().elapsed()).collect();
-    costs.sort_unstable();
-    costs[50]
-}
-
 impl Node {
     pub fn new(member: Member, phase: SimTime, config: ChannelConfig) -> Self {
         Self {
@@ -84,7 +77,6 @@ impl Node {
             reports: None,
             unreadable: 0,
             config,
-            clock_cost: clock_cost(),
             clock: || ThreadTime::now().as_duration(),
             log: None,
         }
@@ -117,9 +109,9 @@ impl Node {
 
     /// Does CPU work and counts it.
     pub fn work<T>(&mut self, what: impl FnOnce(&mut Self) -> T) -> T {
-        let start = ThreadTime::now();
+        let mut watch = Stopwatch::start();
         let result = what(self);
-        self.spent += start.elapsed().saturating_sub(self.clock_cost);
+        self.spent += watch.lap();
         result
     }
 
