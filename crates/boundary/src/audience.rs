@@ -202,7 +202,10 @@ impl Introductions {
         let near = body.radius + geometry.visit_m;
         let (x, z) = (body.centre.x, body.centre.z);
         // Regions are wider than that: only those around the body's own place, and around ours, can be so near.
-        let at = map.region_at(x, z);
+        let at = match map.rect(me).holds(x, z) {
+            true => me,
+            false => map.region_at(x, z),
+        };
         let around_me = map.neighbours(me).iter();
         let around_it = std::iter::once(&at).chain(map.neighbours(at));
         for place in around_me.chain(around_it.filter(|_| at != me)).copied() {

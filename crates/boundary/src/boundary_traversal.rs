@@ -31,8 +31,18 @@ pub fn destination(island: &[BodyView], map: &RegionMap) -> RegionId {
 
 /// The region in which the middle of the body's shadow lies.
 pub fn region_of(view: &BodyView, map: &RegionMap) -> RegionId {
-    let Rect { min, max } = view.ground;
-    map.region_at((min[0] + max[0]) * 0.5, (min[1] + max[1]) * 0.5)
+    let [x, z] = middle(&view.ground);
+    map.region_at(x, z)
+}
+
+/// Is that this region?
+pub fn is_in(view: &BodyView, region: &Rect) -> bool {
+    let [x, z] = middle(&view.ground);
+    region.holds(x, z)
+}
+
+fn middle(Rect { min, max }: &Rect) -> [f64; 2] {
+    [0, 1].map(|i| (min[i] + max[i]) * 0.5)
 }
 
 #[cfg(test)]

@@ -354,11 +354,15 @@ impl PromiseLaw {
 
 /// How far from what a promise says a body is: no point of its line is farther from where it was.
 pub fn way_m(bond: &Bond, centre: DVec3, spine: Vec3) -> f64 {
+    let centre_m = centre.distance(bond.centre);
+    if spine == bond.spine {
+        return centre_m;
+    }
     // A line has no front.
     let turn = (spine - bond.spine)
         .length()
         .min((spine + bond.spine).length());
-    centre.distance(bond.centre) + f64::from(turn)
+    centre_m + f64::from(turn)
 }
 
 /// The smallest `f32` that is not less.

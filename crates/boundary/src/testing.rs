@@ -85,7 +85,7 @@ impl Bodies for Balls {
         );
     }
 
-    fn for_each_awake(&self, slow: f64, f: &mut impl FnMut(AwakeBody)) {
+    fn for_each_awake(&self, _: &Rect, slow: f64, f: &mut impl FnMut(AwakeBody)) {
         for view in self.by_id.values().filter(|view| !view.asleep) {
             f(AwakeBody {
                 id: view.id,

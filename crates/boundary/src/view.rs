@@ -120,8 +120,9 @@ pub trait Bodies {
     fn not_within(&self, inner: &Rect, out: &mut Vec<BodyView>);
     /// Adds every body that touches one of the boxes; extra and repeated bodies do no harm.
     fn touching(&self, boxes: &[Bounds], out: &mut Vec<BodyId>);
-    /// Calls back for every body that is awake; of those whose fastest point is faster than `slow`, m/s, with that speed.
-    fn for_each_awake(&self, slow: f64, f: &mut impl FnMut(AwakeBody));
+    /// Calls back for every body that is awake and whose origin is not in `inner`; of those whose fastest point is faster than
+    /// `slow`, m/s, with that speed. Extra bodies do no harm.
+    fn for_each_awake(&self, inner: &Rect, slow: f64, f: &mut impl FnMut(AwakeBody));
     /// How many bodies are awake. Asked now and then.
     fn awake(&self) -> u64;
     /// No body has a bounding sphere of a larger radius.

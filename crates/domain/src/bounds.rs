@@ -70,6 +70,12 @@ impl Rect {
         max: [f64::INFINITY; 2],
     };
 
+    /// Holds nothing.
+    pub const NOWHERE: Self = Self {
+        min: [f64::INFINITY; 2],
+        max: [f64::NEG_INFINITY; 2],
+    };
+
     /// Does the half-open rectangle hold the point?
     pub fn holds(&self, x: f64, z: f64) -> bool {
         self.min[0] <= x && x < self.max[0] && self.min[1] <= z && z < self.max[1]

@@ -55,17 +55,17 @@ impl Bodies for Seen<'_> {
         }
     }
 
-    fn for_each_awake(&self, slow: f64, f: &mut impl FnMut(AwakeBody)) {
+    fn for_each_awake(&self, inner: &Rect, slow: f64, f: &mut impl FnMut(AwakeBody)) {
         let slow = slow as f32;
-        for body in self.0.awake() {
+        self.0.for_each_awake_outside(inner, |body, centre| {
             f(AwakeBody {
                 id: body.id,
-                centre: self.0.place_of(body),
+                centre,
                 surge: (body.surge > slow).then_some(f64::from(body.surge)),
                 radius: f64::from(body.radius),
                 slot: body.slot,
             });
-        }
+        });
     }
 
     fn awake(&self) -> u64 {

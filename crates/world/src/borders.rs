@@ -6,6 +6,7 @@
 //! inserted since the last step are not in the tree yet and are checked one by one; boxes of removed
 //! bodies are still in it and are skipped.
 
+use crate::frame::ROUNDING_M;
 use crate::views::BodyView;
 use crate::world::{Entry, World};
 use domain::{BodyId, Bounds, Rect};
@@ -13,27 +14,13 @@ use glam::DVec3;
 use rapier3d::parry::bounding_volume::{Aabb, BoundingVolume};
 use smallvec::SmallVec;
 
-/// More than single precision takes from a place anywhere in a region, metres.
-const ROUNDING_M: f64 = 0.01;
-
 impl World {
     /// Calls `f` for every body whose shadow on the ground (its true box) is not wholly inside `inner`,
     /// in no particular order but always the same.
     pub fn for_each_not_within(&self, inner: &Rect, mut f: impl FnMut(BodyId, BodyView)) {
-        let [x, z] = [0, 1].map(|i| {
-            let origin = self.frame.origin.to_array()[2 * i];
-            [
-                inner.min[i] - origin + ROUNDING_M,
-                inner.max[i] - origin - ROUNDING_M,
-            ]
-            .map(|edge| edge as f32)
-        });
-        let may_be_outside = |node: &Aabb| {
-            !(node.mins.x >= x[0]
-                && node.maxs.x <= x[1]
-                && node.mins.z >= z[0]
-                && node.maxs.z <= z[1])
-        };
+        let edges = self.frame.local_edges(inner);
+        let may_be_outside =
+            |node: &Aabb| !edges.hold(node.mins.x, node.maxs.x, node.mins.z, node.maxs.z);
         let outside = |bounds: &Bounds| !inner.contains(&bounds.ground());
         self.search(&may_be_outside, &outside, &mut |id, entry, bounds| {
             f(id, self.view_within(entry, bounds));

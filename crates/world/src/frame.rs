@@ -4,8 +4,12 @@
 //! `local = world − origin`, rounded to `f32` once. A body that goes out and comes back to the same origin
 //! is where it was, bit by bit.
 
+use domain::Rect;
 use glam::{DVec3, Quat, Vec3};
 use rapier3d::math::Pose;
+
+/// More than single precision takes from a place anywhere in a region, metres.
+pub(crate) const ROUNDING_M: f64 = 0.01;
 
 /// The engine's place in the world.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +26,35 @@ impl Frame {
         self.origin + local.as_dvec3()
     }
 
+    /// The sides of a rectangle of the ground plane, a little inside of where they are.
+    pub(crate) fn local_edges(&self, rect: &Rect) -> LocalEdges {
+        let [x, z] = [0, 1].map(|i| {
+            let origin = self.origin.to_array()[2 * i];
+            [
+                rect.min[i] - origin + ROUNDING_M,
+                rect.max[i] - origin - ROUNDING_M,
+            ]
+            .map(|edge| edge as f32)
+        });
+        LocalEdges { x, z }
+    }
+
     pub(crate) fn local_pose(&self, position: DVec3, rotation: Quat) -> Pose {
         Pose::from_parts(self.local(position), rotation)
+    }
+}
+
+/// A rectangle of the ground plane in the engine's coordinates.
+pub(crate) struct LocalEdges {
+    x: [f32; 2],
+    z: [f32; 2],
+}
+
+impl LocalEdges {
+    /// Is all of that inside?
+    #[inline]
+    pub(crate) fn hold(&self, min_x: f32, max_x: f32, min_z: f32, max_z: f32) -> bool {
+        min_x >= self.x[0] && max_x <= self.x[1] && min_z >= self.z[0] && max_z <= self.z[1]
     }
 }
 

@@ -8,7 +8,7 @@ use crate::contacts::Tag;
 use crate::roster::slot_of;
 use crate::views::Mark;
 use crate::world::World;
-use domain::BodyId;
+use domain::{BodyId, Rect};
 use glam::{DVec3, Vec3};
 use rapier3d::prelude::{Collider, ColliderHandle, RigidBody, RigidBodyHandle};
 
@@ -57,14 +57,15 @@ impl World {
         }
     }
 
-    /// What was awake after the last step, as it was when that was surveyed; in no particular order but always the same.
-    pub fn awake(&self) -> &[AwakeBody] {
-        &self.awake
-    }
-
-    /// Where a body is that was surveyed.
-    pub fn place_of(&self, body: &AwakeBody) -> DVec3 {
-        self.frame.world(body.place)
+    /// Calls `f` for everything that was awake when the last step was surveyed and is not well inside `inner`, with its place; in
+    /// no particular order but always the same.
+    pub fn for_each_awake_outside(&self, inner: &Rect, mut f: impl FnMut(&AwakeBody, DVec3)) {
+        let edges = self.frame.local_edges(inner);
+        for body in &self.awake {
+            if !edges.hold(body.place.x, body.place.x, body.place.z, body.place.z) {
+                f(body, self.frame.world(body.place));
+            }
+        }
     }
 
     #[cold]

@@ -12,7 +12,7 @@ use super::projecting::{remember, tell};
 use super::{Boundary, Departure, ISLAND_TEST_TICKS};
 use crate::audience::Surroundings;
 use crate::aura_index::AuraIndex;
-use crate::boundary_traversal::{destination, region_of};
+use crate::boundary_traversal::{destination, is_in};
 use crate::joined::{Found, Joined};
 use crate::keeping::Place;
 use crate::lifecycle::LifeState;
@@ -161,7 +161,7 @@ impl Boundary {
                 self.retire(tick, law, view.id);
             }
             if near.is_concerned {
-                watched.extend(self.candidate(tick, law, view, &index));
+                watched.extend(self.candidate(tick, law, view, near.track, &index));
             }
             let matters = near.is_concerned || near.is_in_strip;
             let is_bound = near.is_bound && self.bound.contains(&view.id);
@@ -169,7 +169,7 @@ impl Boundary {
         }
         let told_of = watched.len();
         for view in &others {
-            watched.extend(self.candidate(tick, law, view, &index));
+            watched.extend(self.candidate(tick, law, view, usize::MAX, &index));
         }
         if watched.len() > told_of {
             watched.sort_unstable_by_key(|w| w.view.id);
@@ -185,13 +185,19 @@ impl Boundary {
         tick: Tick,
         law: &PromiseLaw,
         view: &BodyView,
+        track: usize,
         index: &AuraIndex,
     ) -> Option<Watched> {
-        if !self.tracks.contains_key(&view.id) {
-            return None;
-        }
-        let candidate = Watched::of(index, law, *view, law.promise(tick, view), tick);
-        (!candidate.touched.is_empty()).then_some(candidate)
+        let next = law.promise(tick, view);
+        let touched = touched_by(index, law, view, &next, tick);
+        let is_ours = || track_at(&self.tracks, track, view.id).is_some();
+        (!touched.is_empty() && is_ours()).then(|| Watched {
+            view: *view,
+            next,
+            touched,
+            track,
+            is_told_of: false,
+        })
     }
 
     fn watched_ghosts(&self, tick: Tick, law: &PromiseLaw, index: &AuraIndex) -> Vec<Watched> {
@@ -695,6 +701,7 @@ impl Boundary {
 
     /// OBU: whose promise, rank or audience has changed is told of.
     fn tell_all(&mut self, tick: Tick, law: &PromiseLaw, watched: &[Watched]) {
+        let home = self.home();
         let mut audience = Vec::new();
         let around = Surroundings {
             me: self.me,
@@ -729,7 +736,7 @@ impl Boundary {
             let own = ClusterKey {
                 class: match bound.leaves_at {
                     Some(_) => LEAVING,
-                    None => self.load.class(1, region_of(view, &self.map) != self.me),
+                    None => self.load.class(1, !is_in(view, &home)),
                 },
                 since: track.since.unwrap_or(tick),
                 body: view.id,

@@ -156,12 +156,10 @@ impl Boundary {
         let lead_of = law.leads(gravity);
         let farthest_lead = lead_of(f64::INFINITY) + widest;
         let deepest = foreign_depth + farthest_lead.max(strip + widest + coverage.coarseness_m());
-        bodies.for_each_awake(law.slow_speed(gravity), &mut |body: AwakeBody| {
+        // Most are deep inside. What has just woken has not come far.
+        let inner = home.grown(-(deepest + law.farthest_m(2)));
+        bodies.for_each_awake(&inner, law.slow_speed(gravity), &mut |body: AwakeBody| {
             let depth = depth_of(body.centre);
-            // Most are deep inside.
-            if depth > deepest && !list.is_dormant(body.slot) {
-                return;
-            }
             let is_near_foreign = coverage.holds(body.centre);
             // What flies matters if it may leave home soon, or if it may come where something foreign is.
             let is_fast_near = body.surge.is_some_and(|surge| {
@@ -186,6 +184,7 @@ impl Boundary {
     pub(super) fn fast(&self, law: &PromiseLaw, bodies: &impl Bodies) -> Vec<FastBody> {
         let mut fast = Vec::new();
         bodies.for_each_awake(
+            &Rect::NOWHERE,
             law.slow_speed(self.config.gravity),
             &mut |body: AwakeBody| {
                 let AwakeBody {
