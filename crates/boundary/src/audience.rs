@@ -17,6 +17,7 @@ use domain::{Rect, RegionId, RegionMap};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
+use wire::{MAX_COORDINATE_M, Visitor};
 
 /// Who hears of each other's bodies without being introduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,14 +48,14 @@ pub struct Introductions {
     /// Regions with bodies in or near mine.
     visitors: BTreeSet<RegionId>,
     /// What I have told each visitor.
-    told: BTreeMap<RegionId, Vec<RegionId>>,
+    told: BTreeMap<RegionId, Vec<Visitor>>,
     /// What I was told: at this place there are these.
-    heard: BTreeMap<RegionId, Vec<RegionId>>,
+    heard: BTreeMap<RegionId, Vec<Visitor>>,
 }
 
 impl Introductions {
     /// Another region has told me who else is visiting it.
-    pub fn hear(&mut self, place: RegionId, visitors: Vec<RegionId>) {
+    pub fn hear(&mut self, place: RegionId, visitors: Vec<Visitor>) {
         self.heard.insert(place, visitors);
     }
 
@@ -73,7 +74,7 @@ impl Introductions {
         remote: &RemoteAuras,
         geometry: &AuraGeometry,
         acquaintance: Acquaintance,
-    ) -> Vec<(RegionId, Vec<RegionId>)> {
+    ) -> Vec<(RegionId, Vec<Visitor>)> {
         // What is on its way to me is no visitor.
         let visiting = || visiting(me, map, remote, geometry, acquaintance);
         let stays = stays(visiting());
@@ -106,18 +107,22 @@ impl Introductions {
             .collect();
         let mut news = Vec::new();
         for visitor in everyone {
-            let others: Vec<_> = self
-                .visitors
+            let before = self.told.get(&visitor).map_or(&[][..], Vec::as_slice);
+            let is_near = |other: &RegionId| {
+                let cells = places.get(&visitor);
+                cells.is_some_and(|cells| are_near(cells, &places[other]))
+            };
+            let others: Vec<Visitor> = stays
                 .iter()
-                .copied()
-                .filter(|other| *other != visitor && !acquainted(visitor, *other))
-                .filter(|other| {
-                    places
-                        .get(&visitor)
-                        .is_some_and(|cells| are_near(cells, &places[other]))
+                .filter(|(other, _)| *other != visitor && !acquainted(visitor, *other))
+                .filter(|(other, _)| is_near(other))
+                .map(|(other, stay)| {
+                    let told = before.iter().find(|told| told.region == *other);
+                    let place = place_of(stay, cell_m, told.map(|told| &told.place));
+                    let region = *other;
+                    Visitor { region, place }
                 })
                 .collect();
-            let before = self.told.get(&visitor).map_or(&[][..], Vec::as_slice);
             if before != others {
                 news.push((visitor, others.clone()));
                 self.told.insert(visitor, others);
@@ -219,7 +224,9 @@ impl Introductions {
                 continue;
             }
             audience.push(place);
-            audience.extend(self.heard.get(&place).into_iter().flatten());
+            let met = self.heard.get(&place).into_iter().flatten();
+            let met = met.filter(|visitor| visitor.place.holds(x, z));
+            audience.extend(met.map(|visitor| visitor.region));
         }
     }
 }
@@ -243,6 +250,22 @@ fn stays<'a>(visiting: impl Iterator<Item = &'a RemoteAura>) -> Stays {
         }
     }
     stays
+}
+
+/// Where a body must be told of to one that stays there: as far away as two can come together while an introduction and a
+/// fetch take place, and a little farther, so that what was told before stands for a while.
+fn place_of(stay: &Rect, cell_m: f64, told: Option<&Rect>) -> Rect {
+    let near = stay.grown(cell_m);
+    let wide = near.grown(3.0 * cell_m);
+    if let Some(told) = told.filter(|told| told.contains(&near) && wide.contains(told)) {
+        return *told;
+    }
+    let around = near.grown(cell_m);
+    let within = |v: f64| v.clamp(-MAX_COORDINATE_M, MAX_COORDINATE_M);
+    Rect {
+        min: around.min.map(within),
+        max: around.max.map(within),
+    }
 }
 
 fn visiting<'a>(
@@ -343,11 +366,17 @@ mod tests {
         let mut hall = Introductions::default();
         let near = remote(&[(0, 1, -3.0, 0.0), (2, 2, 3.0, 0.0)]);
         let news = hall.host(me, &map, &near, &geometry, Acquaintance::Neighbours);
-        let expected = [
-            (RegionId(0), vec![RegionId(2)]),
-            (RegionId(2), vec![RegionId(0)]),
-        ];
-        assert_eq!(news, expected);
+        let met = |(region, visitors): &(RegionId, Vec<Visitor>)| {
+            let others: Vec<u32> = visitors.iter().map(|visitor| visitor.region.0).collect();
+            (region.0, others)
+        };
+        assert_eq!(
+            news.iter().map(met).collect::<Vec<_>>(),
+            [(0, vec![2]), (2, vec![0])]
+        );
+        let place = news[0].1[0].place;
+        assert!(place.holds(3.0, 0.0) && place.holds(-3.0, 0.0));
+        assert!(!place.holds(3.0, 90.0), "not along the whole border");
         assert!(
             hall.host(me, &map, &near, &geometry, Acquaintance::Neighbours)
                 .is_empty(),
@@ -389,8 +418,15 @@ mod tests {
             audience
         };
         assert_eq!(audience(&known, &at_home), [RegionId(1)]);
-        known.hear(RegionId(1), vec![RegionId(2)]);
+        let place = Rect {
+            min: [-30.0; 2],
+            max: [30.0; 2],
+        };
+        let region = RegionId(2);
+        known.hear(RegionId(1), vec![Visitor { region, place }]);
         assert_eq!(audience(&known, &stray), [RegionId(1), RegionId(2)]);
+        let elsewhere = ball(1, 0.0, 60.0, 0.5);
+        assert_eq!(audience(&known, &elsewhere), [RegionId(1)]);
         let far_away = ball(1, -100.0, 0.0, 0.5);
         assert_eq!(audience(&known, &far_away), [RegionId(1)]);
     }

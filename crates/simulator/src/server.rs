@@ -82,7 +82,10 @@ fn in_short(message: &Message) -> Option<(String, Vec<BodyId>)> {
         }
         Message::Accept { handover } => everyone(format!("offer {} is accepted", handover.0)),
         Message::Release { handover } => everyone(format!("offer {} is released", handover.0)),
-        Message::Introduce { visitors } => everyone(format!("meet {visitors:?}")),
+        Message::Introduce { visitors } => {
+            let regions: Vec<RegionId> = visitors.iter().map(|it| it.region).collect();
+            everyone(format!("meet {regions:?}"))
+        }
         Message::Restarted { snapshot, .. } => everyone(format!("restarted from tick {snapshot}")),
         Message::Recovery { known } => {
             let bodies = known.iter().map(|it| it.body).collect();

@@ -1,8 +1,8 @@
 //! Does a message make sense? Asked by the sender before encoding and by the receiver after decoding, so that
 //! nothing beyond this crate has to expect a NaN, a joint to nowhere or a tick whose successor overflows.
 
-use crate::{AuraDelete, AuraUpsert, Bond, Envelope, Message, Offer};
-use domain::{Epoch, RegionId, ShapeError, Tick};
+use crate::{AuraDelete, AuraUpsert, Bond, Envelope, Message, Offer, Visitor};
+use domain::{Epoch, Rect, ShapeError, Tick};
 use glam::{DVec3, Vec3};
 use thiserror::Error;
 
@@ -148,7 +148,10 @@ impl Message {
             Self::AuraDelete(delete) => delete.check(),
             Self::Offer(offer) => offer.check(),
             Self::Accept { handover } | Self::Release { handover } => handover_number(handover.0),
-            Self::Introduce { visitors } => few_regions("visitors", visitors),
+            Self::Introduce { visitors } => {
+                few("visitors", visitors)?;
+                each("visitors", visitors, Visitor::check)
+            }
             Self::SnapshotCovers { tick: at, upto } => {
                 tick("tick", *at)?;
                 number("upto", upto.0)
@@ -159,6 +162,17 @@ impl Message {
                 each("known", known, |ownership| epoch("epoch", ownership.epoch))
             }
         }
+    }
+}
+
+impl Visitor {
+    fn check(&self) -> Result<(), Invalid> {
+        let Rect { min, max } = self.place;
+        for (min, max) in min.into_iter().zip(max) {
+            range("place", min, -MAX_COORDINATE_M, MAX_COORDINATE_M)?;
+            range("place", max, min, MAX_COORDINATE_M)?;
+        }
+        Ok(())
     }
 }
 
@@ -249,7 +263,7 @@ impl Offer {
             epoch("epoch", unborn.epoch)?;
             body(&unborn.body).map_err(|e| e.within("body"))
         })?;
-        few_regions("told", &self.told)?;
+        few("told", &self.told)?;
         self.check_bonds()
     }
 
@@ -290,7 +304,7 @@ impl Bond {
     }
 }
 
-fn few_regions(place: &str, regions: &[RegionId]) -> Result<(), Invalid> {
+fn few<T>(place: &str, regions: &[T]) -> Result<(), Invalid> {
     if regions.len() > MAX_VISITORS {
         return Err(Problem::WrongCount {
             count: regions.len(),

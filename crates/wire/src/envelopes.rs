@@ -15,17 +15,17 @@
 //! compares the two.
 
 use crate::auras;
-use crate::bytes::{Malformed, Reader, Why, put_varint, put_zigzag};
+use crate::bytes::{Malformed, Reader, Why, put_f64, put_varint, put_zigzag};
 use crate::check::{Invalid, MAX_MESSAGES};
 use crate::clusters::read_list;
 use crate::frame::{Broken, Frame, HEADER_BYTES};
 use crate::offers::{put_tagged, read_handover, read_offer, write_offer};
-use crate::{AuraDelete, AuraUpsert, ClusterKey, Envelope, Message, NewOwner, Ownership};
-use domain::{BodyId, Epoch, RegionId, SimTime, Tick};
+use crate::{AuraDelete, AuraUpsert, ClusterKey, Envelope, Message, NewOwner, Ownership, Visitor};
+use domain::{BodyId, Epoch, Rect, RegionId, SimTime, Tick};
 use thiserror::Error;
 
 /// The version of the bytes. A change of any byte is a new version.
-pub const VERSION: u8 = 4;
+pub const VERSION: u8 = 5;
 /// The largest envelope. A cluster of thousands of bodies in contact travels in one: 16 MiB hold over a
 /// hundred thousand bricks, or forty thousand with four contact points each.
 pub const MAX_ENVELOPE_BYTES: usize = 16 << 20;
@@ -226,8 +226,11 @@ fn write_message(out: &mut Vec<u8>, message: &Message, envelope_tick: Tick) {
         Message::Release { handover } => put_tagged(out, tag::RELEASE, handover.0),
         Message::Introduce { visitors } => {
             put_tagged(out, tag::INTRODUCE, visitors.len() as u64);
-            for visitor in visitors {
-                put_varint(out, visitor.0.into());
+            for Visitor { region, place } in visitors {
+                put_varint(out, region.0.into());
+                for edge in place.min.into_iter().chain(place.max) {
+                    put_f64(out, edge);
+                }
             }
         }
         Message::SnapshotCovers { tick, upto } => {
@@ -252,6 +255,19 @@ fn write_message(out: &mut Vec<u8>, message: &Message, envelope_tick: Tick) {
     }
 }
 
+/// A region and a rectangle.
+const MIN_VISITOR_BYTES: usize = 1 + 4 * 8;
+
+fn read_visitor(reader: &mut Reader<'_>) -> Result<Visitor, Malformed> {
+    let region = RegionId(reader.varint_u32("visitor")?);
+    let mut edge = || reader.f64("visitor's place");
+    let place = Rect {
+        min: [edge()?, edge()?],
+        max: [edge()?, edge()?],
+    };
+    Ok(Visitor { region, place })
+}
+
 fn read_message(
     reader: &mut Reader<'_>,
     tag: u8,
@@ -268,9 +284,7 @@ fn read_message(
             handover: read_handover(reader)?,
         },
         tag::INTRODUCE => Message::Introduce {
-            visitors: read_list(reader, "visitors", 1, |r| {
-                Ok(RegionId(r.varint_u32("visitor")?))
-            })?,
+            visitors: read_list(reader, "visitors", MIN_VISITOR_BYTES, read_visitor)?,
         },
         tag::SNAPSHOT_COVERS => Message::SnapshotCovers {
             tick: Tick(reader.varint("snapshot tick")?),

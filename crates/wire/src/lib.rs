@@ -29,5 +29,5 @@ pub use envelopes::{
 pub use frame::seal;
 pub use messages::{
     AuraDelete, AuraUpsert, Bond, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member,
-    Message, NewOwner, Offer, Ownership, Unborn,
+    Message, NewOwner, Offer, Ownership, Unborn, Visitor,
 };

@@ -1,6 +1,6 @@
 //! What one region server can say to another.
 
-use domain::{Body, BodyId, Cluster, Epoch, RegionId, SimTime, Tick};
+use domain::{Body, BodyId, Cluster, Epoch, Rect, RegionId, SimTime, Tick};
 use glam::{DVec3, Vec3};
 use serde::{Deserialize, Serialize};
 
@@ -42,10 +42,10 @@ pub enum Message {
         /// Which offer.
         handover: HandoverNumber,
     },
-    /// These regions have bodies in or near the sender's region: tell them of yours that are there too.
+    /// These regions have bodies in or near the sender's region: tell them of yours that are at the same place.
     Introduce {
         /// Regions that are visiting the sender's region.
-        visitors: Vec<RegionId>,
+        visitors: Vec<Visitor>,
     },
     /// The sender's latest snapshot holds everything you handed over up to this number.
     SnapshotCovers {
@@ -67,6 +67,15 @@ pub enum Message {
         /// Every body that has changed owners as far as the answerer knows, and the latest change it knows of; by ascending id, each once.
         known: Vec<Ownership>,
     },
+}
+
+/// A region that has bodies in or near another one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Visitor {
+    /// Which.
+    pub region: RegionId,
+    /// What is there may soon meet one of its bodies.
+    pub place: Rect,
 }
 
 /// Whose a body is, or was.

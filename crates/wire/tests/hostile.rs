@@ -1,6 +1,6 @@
 //! Bytes from nowhere: an error, never a panic, never a wrong envelope.
 
-use crate::common::{envelopes, sample, sample_offer};
+use crate::common::{envelopes, sample, sample_offer, visitor};
 use domain::{BodyId, Epoch, JointKind, RegionId, Tick};
 use glam::{DVec3, Quat, Vec3};
 use proptest::prelude::*;
@@ -246,8 +246,19 @@ fn visitors_and_messages_are_bounded() {
             ..sample()
         })
     };
-    let visitors = vec![RegionId(7); wire::MAX_VISITORS + 1];
+    let visitors = vec![visitor(7, [0.0; 4]); wire::MAX_VISITORS + 1];
     assert!(with(vec![Message::Introduce { visitors }]).is_err());
+    for nowhere in [
+        [2.0, 0.0, 1.0, 0.0],
+        [0.0, f64::NAN, 0.0, 0.0],
+        [0.0, 0.0, 0.0, f64::INFINITY],
+    ] {
+        let visitors = vec![visitor(7, nowhere)];
+        assert!(
+            with(vec![Message::Introduce { visitors }]).is_err(),
+            "{nowhere:?}"
+        );
+    }
     let many = vec![
         Message::Restarted {
             snapshot: Tick(1),

@@ -128,7 +128,10 @@ fn said(message: &Message) -> String {
         Message::Offer(offer) => said_offer(offer),
         Message::Accept { handover } => format!("Accept #{}", handover.0),
         Message::Release { handover } => format!("Release #{}", handover.0),
-        Message::Introduce { visitors } => format!("Introduce {}", list(visitors)),
+        Message::Introduce { visitors } => {
+            let regions: Vec<_> = visitors.iter().map(|visitor| visitor.region).collect();
+            format!("Introduce {}", list(&regions))
+        }
         Message::SnapshotCovers { tick, upto } => {
             format!("SnapshotCovers tick={tick} up to #{}", upto.0)
         }

@@ -4,8 +4,8 @@
 
 use domain::{
     Body, BodyForm, BodyId, Cluster, CompoundPart, ContactEnd, ContactMemory, Epoch, Joint,
-    JointId, JointKind, Material, Motion, PointMemory, RegionId, Rest, Shape, SimTime, StaticId,
-    Tick,
+    JointId, JointKind, Material, Motion, PointMemory, Rect, RegionId, Rest, Shape, SimTime,
+    StaticId, Tick,
 };
 use glam::{DVec3, Quat, Vec3};
 use proptest::collection::{btree_set, vec};
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use wire::{
     AuraDelete, AuraUpsert, Bond, ClusterKey, Envelope, HandoverCause, HandoverNumber, Member,
-    Message, NewOwner, Offer, Ownership, Unborn,
+    Message, NewOwner, Offer, Ownership, Unborn, Visitor,
 };
 
 /// One of each message, with numbers that are easy to find in a hex dump.
@@ -47,7 +47,10 @@ pub fn sample() -> Envelope {
                 handover: HandoverNumber(4),
             },
             Message::Introduce {
-                visitors: vec![RegionId(3), RegionId(300)],
+                visitors: vec![
+                    visitor(3, [-32.0, 0.0, 16.0, 48.5]),
+                    visitor(300, [1e6, -1e6, 1e6, 1e6]),
+                ],
             },
             Message::SnapshotCovers {
                 tick: Tick(580),
@@ -62,6 +65,24 @@ pub fn sample() -> Envelope {
             },
         ],
     }
+}
+
+pub fn visitor(region: u32, [min_x, min_z, max_x, max_z]: [f64; 4]) -> Visitor {
+    Visitor {
+        region: RegionId(region),
+        place: Rect {
+            min: [min_x, min_z],
+            max: [max_x, max_z],
+        },
+    }
+}
+
+fn visitors() -> impl Strategy<Value = Visitor> {
+    let edges = [-1e6..=1e6_f64, -1e6..=1e6, 0.0..=1e5, 0.0..=1e5];
+    (any::<u32>(), edges).prop_map(|(region, [x, z, width, depth])| {
+        let beyond = |v: f64| v.min(wire::MAX_COORDINATE_M);
+        visitor(region, [x, z, beyond(x + width), beyond(z + depth)])
+    })
 }
 
 fn ownership(body: u64, epoch: u32, owner: u32) -> Ownership {
@@ -229,8 +250,7 @@ fn others() -> impl Strategy<Value = Message> {
         handover
             .clone()
             .prop_map(|handover| Message::Release { handover }),
-        vec(any::<u32>().prop_map(RegionId), 0..20)
-            .prop_map(|visitors| Message::Introduce { visitors }),
+        vec(visitors(), 0..20).prop_map(|visitors| Message::Introduce { visitors }),
         (numbers(), handover).prop_map(|(tick, upto)| Message::SnapshotCovers {
             tick: Tick(tick),
             upto
