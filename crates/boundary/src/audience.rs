@@ -108,14 +108,10 @@ impl Introductions {
         let mut news = Vec::new();
         for visitor in everyone {
             let before = self.told.get(&visitor).map_or(&[][..], Vec::as_slice);
-            let is_near = |other: &RegionId| {
-                let cells = places.get(&visitor);
-                cells.is_some_and(|cells| are_near(cells, &places[other]))
-            };
             let others: Vec<Visitor> = stays
                 .iter()
                 .filter(|(other, _)| *other != visitor && !acquainted(visitor, *other))
-                .filter(|(other, _)| is_near(other))
+                .filter(|(other, _)| are_near(&places, visitor, *other))
                 .map(|(other, stay)| {
                     let told = before.iter().find(|told| told.region == *other);
                     let place = place_of(stay, cell_m, told.map(|told| &told.place));
@@ -157,19 +153,19 @@ impl Introductions {
         } = *around;
         audience.clear();
         self.add_places_near(me, map, body, geometry, audience);
-        let hears = |owner: &RegionId| *owner == me || audience.contains(owner);
-        if foreign.owners().iter().all(hears) {
-            audience.sort_unstable();
-            audience.dedup();
-            audience.retain(|region| *region != me);
-            return;
-        }
         let near = body.radius + reach_m;
-        foreign.for_each_within(body.centre, near, &mut |id, aura, _| {
-            if id != body.id && audience.last() != Some(&aura.owner) {
-                audience.push(aura.owner);
-            }
-        });
+        let (x, z) = (body.centre.x, body.centre.z);
+        // Most owners hear of it anyway, or have nothing here.
+        let may_be_missing = |(owner, place): &(RegionId, Rect)| {
+            place.distance_squared(x, z) <= near * near && *owner != me && !audience.contains(owner)
+        };
+        if foreign.owners().iter().any(may_be_missing) {
+            foreign.for_each_within(body.centre, near, &mut |id, aura, _| {
+                if id != body.id && audience.last() != Some(&aura.owner) {
+                    audience.push(aura.owner);
+                }
+            });
+        }
         audience.sort_unstable();
         audience.dedup();
         audience.retain(|region| *region != me);
@@ -296,23 +292,34 @@ fn cell_m(remote: &RemoteAuras, geometry: &AuraGeometry) -> f64 {
     2.0 * (geometry.visit_m + widest)
 }
 
-/// The cells in which each visitor has auras. Two bodies that can meet while an introduction and a fetch take
+/// The cells in which each visitor has auras, ascending. Two bodies that can meet while an introduction and a fetch take
 /// place are in the same cell or in adjacent ones.
 fn places<'a>(
     visiting: impl Iterator<Item = &'a RemoteAura>,
     cell_m: f64,
-) -> BTreeMap<RegionId, BTreeSet<Cell>> {
-    let mut places: BTreeMap<RegionId, BTreeSet<Cell>> = BTreeMap::new();
-    for aura in visiting {
-        let cell = [aura.centre.x, aura.centre.z].map(|v| (v / cell_m).floor() as i64);
-        places.entry(aura.owner).or_default().insert(cell.into());
-    }
+) -> Vec<(RegionId, Cell)> {
+    let mut places: Vec<(RegionId, Cell)> = visiting
+        .map(|aura| {
+            let cell = [aura.centre.x, aura.centre.z].map(|v| (v / cell_m).floor() as i64);
+            (aura.owner, cell.into())
+        })
+        .collect();
+    places.sort_unstable();
+    places.dedup();
     places
 }
 
-fn are_near(some: &BTreeSet<Cell>, others: &BTreeSet<Cell>) -> bool {
-    some.iter()
-        .any(|(x, z)| (x - 1..=x + 1).any(|x| (z - 1..=z + 1).any(|z| others.contains(&(x, z)))))
+/// Has one of the two something in a cell beside one of the other's?
+fn are_near(places: &[(RegionId, Cell)], one: RegionId, other: RegionId) -> bool {
+    let cells_of = |visitor: RegionId| {
+        let first = places.partition_point(|(it, _)| *it < visitor);
+        places[first..]
+            .iter()
+            .take_while(move |(it, _)| *it == visitor)
+            .map(|(_, cell)| *cell)
+    };
+    let has = |cell: Cell| places.binary_search(&(other, cell)).is_ok();
+    cells_of(one).any(|(x, z)| (x - 1..=x + 1).any(|x| (z - 1..=z + 1).any(|z| has((x, z)))))
 }
 
 #[cfg(test)]

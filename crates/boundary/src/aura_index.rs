@@ -31,8 +31,8 @@ pub struct AuraIndex {
     widest_m: f64,
     cell_m: f64,
     boxes: Vec<Bounds>,
-    // Ascending.
-    owners: Vec<RegionId>,
+    // Ascending, with a rectangle that holds the shadows of all they have.
+    owners: Vec<(RegionId, Rect)>,
     fallen_silent: u64,
     // Where the auras of each cell begin and end: a hash table, half empty, in which a cell is at its own place or after it.
     cells: Vec<CellRun>,
@@ -95,8 +95,13 @@ impl AuraIndex {
             let distance_squared = || space.distance_squared(aura.centre.x, aura.centre.z);
             if is_everywhere || distance_squared() <= radius * radius {
                 found.push((place, radius));
-                if let Err(place) = self.owners.binary_search(&aura.owner) {
-                    self.owners.insert(place, aura.owner);
+                let shadow = Bounds::of_sphere(aura.centre, radius).ground();
+                match self
+                    .owners
+                    .binary_search_by_key(&aura.owner, |(owner, _)| *owner)
+                {
+                    Ok(place) => self.owners[place].1 = self.owners[place].1.union(&shadow),
+                    Err(place) => self.owners.insert(place, (aura.owner, shadow)),
                 }
             }
         }
@@ -202,8 +207,8 @@ impl AuraIndex {
         self.spots.is_empty()
     }
 
-    /// Whose they are, ascending.
-    pub fn owners(&self) -> &[RegionId] {
+    /// Whose they are, ascending, and where all of one owner's are.
+    pub fn owners(&self) -> &[(RegionId, Rect)] {
         &self.owners
     }
 

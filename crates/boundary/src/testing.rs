@@ -97,6 +97,10 @@ impl Bodies for Balls {
         }
     }
 
+    fn sleeps_any(&self) -> bool {
+        self.by_id.values().any(|view| view.asleep)
+    }
+
     fn awake(&self) -> u64 {
         self.by_id.values().filter(|view| !view.asleep).count() as u64
     }

@@ -68,6 +68,10 @@ impl Bodies for Seen<'_> {
         });
     }
 
+    fn sleeps_any(&self) -> bool {
+        self.0.stepped_count() < self.0.len()
+    }
+
     fn awake(&self) -> u64 {
         self.0.stepped_count() as u64
     }

@@ -46,8 +46,9 @@ pub(super) struct Watchlist {
     pub(super) before: Vec<Near>,
     /// Bodies that are gone since.
     pub(super) gone: Vec<BodyId>,
-    /// One bit for each slot: is a dormant body in it?
-    dormant: Vec<u64>,
+    /// The slots in which dormant bodies are, and those of which it is known already that they are looked at.
+    dormant: Slots,
+    found: Slots,
     /// Fast bodies that matter, and everyone to be looked at, with slots where they are known.
     fast: Vec<BodyId>,
     wanted: Vec<(BodyId, u32)>,
@@ -68,20 +69,36 @@ impl Watchlist {
         Some(&mut self.near[place])
     }
 
-    fn is_dormant(&self, slot: u32) -> bool {
-        let word = self.dormant.get(slot as usize / 64);
-        word.is_some_and(|word| word >> (slot % 64) & 1 == 1)
+    fn note_dormant(&mut self) {
+        self.dormant.clear();
+        for near in self.near.iter().filter(|near| near.is_dormant) {
+            self.dormant.insert(near.view.slot);
+        }
+    }
+}
+
+/// A set of slots.
+#[derive(Clone, Debug, Default)]
+struct Slots {
+    bits: Vec<u64>,
+}
+
+impl Slots {
+    fn clear(&mut self) {
+        self.bits.fill(0);
     }
 
-    fn note_dormant(&mut self) {
-        self.dormant.fill(0);
-        for near in self.near.iter().filter(|near| near.is_dormant) {
-            let (word, bit) = (near.view.slot as usize / 64, near.view.slot % 64);
-            if self.dormant.len() <= word {
-                self.dormant.resize(word + 1, 0);
-            }
-            self.dormant[word] |= 1 << bit;
+    fn insert(&mut self, slot: u32) {
+        let word = slot as usize / 64;
+        if self.bits.len() <= word {
+            self.bits.resize(word + 1, 0);
         }
+        self.bits[word] |= 1 << (slot % 64);
+    }
+
+    fn contains(&self, slot: u32) -> bool {
+        let word = self.bits.get(slot as usize / 64);
+        word.is_some_and(|word| word >> (slot % 64) & 1 == 1)
     }
 }
 
@@ -93,13 +110,24 @@ impl Boundary {
         self.list.wanted.clear();
         self.glance(law, home, bodies);
         let list = &mut self.list;
-        let by_id = |id: &BodyId| (*id, NO_SLOT);
-        list.wanted.extend(self.bound.iter().map(by_id));
         list.wanted
             .extend(self.fresh.drain(..).map(|id| (id, NO_SLOT)));
-        // Among them what has just fallen asleep.
+        // Whatever has promised something, and what has just fallen asleep. Most of that was found already.
+        let mut before = list.before.iter().peekable();
+        for id in &self.bound {
+            while before.next_if(|near| near.id() < *id).is_some() {}
+            let slot = before.next_if(|near| near.id() == *id);
+            let slot = slot.map_or(NO_SLOT, |near| near.view.slot);
+            if !list.found.contains(slot) {
+                list.wanted.push((*id, slot));
+            }
+        }
         let stays = |near: &&Near| (near.is_concerned || near.is_in_strip) && !near.is_dormant;
-        let stays = list.before.iter().filter(stays);
+        let is_found = |near: &&Near| list.found.contains(near.view.slot);
+        let stays = list
+            .before
+            .iter()
+            .filter(|near| !is_found(near) && stays(near));
         list.wanted
             .extend(stays.map(|near| (near.id(), near.view.slot)));
         list.wanted.sort_unstable();
@@ -153,6 +181,7 @@ impl Boundary {
             across.min(at.z - home.min[1]).min(home.max[1] - at.z)
         };
         list.fast.clear();
+        list.found.clear();
         let lead_of = law.leads(gravity);
         let farthest_lead = lead_of(f64::INFINITY) + widest;
         let deepest = foreign_depth + farthest_lead.max(strip + widest + coverage.coarseness_m());
@@ -173,9 +202,10 @@ impl Boundary {
             if is_fast_near
                 || is_near_foreign
                 || depth <= strip + body.radius
-                || list.is_dormant(body.slot)
+                || list.dormant.contains(body.slot)
             {
                 list.wanted.push((body.id, body.slot));
+                list.found.insert(body.slot);
             }
         });
     }
@@ -217,7 +247,9 @@ impl Boundary {
         }
         // Whatever is awake is looked at already; what sleeps is found when something comes where nothing was.
         let mut ids = Vec::new();
-        bodies.touching(&self.coverage.new_squares(), &mut ids);
+        if bodies.sleeps_any() {
+            bodies.touching(&self.coverage.new_squares(), &mut ids);
+        }
         // Tied to what was put back, and so put back, too.
         ids.extend(&self.held_now);
         ids.sort_unstable();
