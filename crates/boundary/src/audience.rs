@@ -11,7 +11,7 @@
 
 use crate::aura_index::AuraIndex;
 use crate::geometry::AuraGeometry;
-use crate::remote_auras::{RemoteAura, RemoteAuras};
+use crate::remote_auras::RemoteAuras;
 use crate::view::BodyView;
 use domain::{Rect, RegionId, RegionMap};
 use serde::{Deserialize, Serialize};
@@ -76,8 +76,8 @@ impl Introductions {
         acquaintance: Acquaintance,
     ) -> Vec<(RegionId, Vec<Visitor>)> {
         // What is on its way to me is no visitor.
-        let visiting = || visiting(me, map, remote, geometry, acquaintance);
-        let stays = stays(visiting());
+        let visits: Vec<Visit> = visits(me, map, remote, geometry, acquaintance).collect();
+        let stays = stays(&visits);
         if stays.len() < 2 && self.told.is_empty() {
             // Nobody to introduce to each other.
             self.remember_visitors(&stays);
@@ -98,7 +98,7 @@ impl Introductions {
         if !strangers_meet && self.told.is_empty() {
             return Vec::new();
         }
-        let places = places(visiting(), cell_m);
+        let places = places(&visits, cell_m);
         let everyone: BTreeSet<RegionId> = self
             .visitors
             .iter()
@@ -232,17 +232,16 @@ type Cell = (i64, i64);
 /// Each visitor, ascending, and a rectangle that holds its auras.
 type Stays = SmallVec<[(RegionId, Rect); 4]>;
 
-fn stays<'a>(visiting: impl Iterator<Item = &'a RemoteAura>) -> Stays {
+fn stays(visits: &[Visit]) -> Stays {
     let mut stays = Stays::new();
-    for aura in visiting {
-        let point = [aura.centre.x, aura.centre.z];
+    for (visitor, point) in visits {
         let place = Rect {
-            min: point,
-            max: point,
+            min: *point,
+            max: *point,
         };
-        match stays.binary_search_by_key(&aura.owner, |(visitor, _)| *visitor) {
+        match stays.binary_search_by_key(visitor, |(visitor, _)| *visitor) {
             Ok(i) => stays[i].1 = stays[i].1.union(&place),
-            Err(i) => stays.insert(i, (aura.owner, place)),
+            Err(i) => stays.insert(i, (*visitor, place)),
         }
     }
     stays
@@ -264,23 +263,26 @@ fn place_of(stay: &Rect, cell_m: f64, told: Option<&Rect>) -> Rect {
     }
 }
 
-fn visiting<'a>(
+/// Whose body is here, and where.
+type Visit = (RegionId, [f64; 2]);
+
+fn visits<'a>(
     me: RegionId,
     map: &'a RegionMap,
     remote: &'a RemoteAuras,
     geometry: &'a AuraGeometry,
     acquaintance: Acquaintance,
-) -> impl Iterator<Item = &'a RemoteAura> {
+) -> impl Iterator<Item = Visit> {
     let home = map.rect(me);
-    let auras = remote.iter().map(|(_, aura)| aura);
-    auras.filter(move |aura| {
-        let near = aura.bounding_radius() + geometry.visit_m;
+    remote.iter().filter_map(move |(_, aura)| {
         let (x, z) = (aura.centre.x, aura.centre.z);
-        let is_stray = || match acquaintance {
+        let is_stray = match acquaintance {
             Acquaintance::Neighbours => true,
             Acquaintance::Near => !map.rect(aura.owner).holds(x, z),
         };
-        aura.owner != me && home.distance_squared(x, z) <= near * near && is_stray()
+        let near = aura.bounding_radius() + geometry.visit_m;
+        let visits = is_stray && aura.owner != me && home.distance_squared(x, z) <= near * near;
+        visits.then_some((aura.owner, [x, z]))
     })
 }
 
@@ -294,16 +296,10 @@ fn cell_m(remote: &RemoteAuras, geometry: &AuraGeometry) -> f64 {
 
 /// The cells in which each visitor has auras, ascending. Two bodies that can meet while an introduction and a fetch take
 /// place are in the same cell or in adjacent ones.
-fn places<'a>(
-    visiting: impl Iterator<Item = &'a RemoteAura>,
-    cell_m: f64,
-) -> Vec<(RegionId, Cell)> {
-    let mut places: Vec<(RegionId, Cell)> = visiting
-        .map(|aura| {
-            let cell = [aura.centre.x, aura.centre.z].map(|v| (v / cell_m).floor() as i64);
-            (aura.owner, cell.into())
-        })
-        .collect();
+fn places(visits: &[Visit], cell_m: f64) -> Vec<(RegionId, Cell)> {
+    let cell_at = |point: &[f64; 2]| point.map(|v| (v / cell_m).floor() as i64).into();
+    let places = visits.iter().map(|(visitor, at)| (*visitor, cell_at(at)));
+    let mut places: Vec<(RegionId, Cell)> = places.collect();
     places.sort_unstable();
     places.dedup();
     places
