@@ -95,7 +95,13 @@ fn runs_can_be_repeated() {
 
 #[test]
 fn crowds_fields_and_rest_are_watched() {
-    for id in ["scale-weak", "scale-field", "scale-worst", "scale-rest"] {
+    for id in [
+        "scale-weak",
+        "scale-field",
+        "scale-worst",
+        "scale-rest",
+        "scale-kept",
+    ] {
         let mut last = 0.0;
         let options = experiments::RunOptions {
             runs: None,

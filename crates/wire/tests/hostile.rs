@@ -1,7 +1,7 @@
 //! Bytes from nowhere: an error, never a panic, never a wrong envelope.
 
 use crate::common::{envelopes, sample, sample_offer, visitor};
-use domain::{BodyId, Epoch, JointKind, RegionId, Tick};
+use domain::{BodyId, Epoch, JointKind, Tick};
 use glam::{DVec3, Quat, Vec3};
 use proptest::prelude::*;
 use rand::{Rng, RngExt, SeedableRng};

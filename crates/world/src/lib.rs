@@ -19,6 +19,7 @@ mod borders;
 mod check;
 mod config;
 mod contacts;
+mod disorder;
 mod frame;
 mod handover;
 mod hash;

@@ -12,6 +12,7 @@
 pub(crate) mod bench;
 mod field;
 mod fits;
+mod kept;
 mod layout_claims;
 mod layout_figures;
 pub(crate) mod layout_tables;
@@ -29,7 +30,7 @@ use layouts::Family;
 use simulator::SimOptions;
 
 /// The experiments.
-pub(crate) const ALL: [ExperimentInfo; 6] = [
+pub(crate) const ALL: [ExperimentInfo; 7] = [
     ExperimentInfo {
         id: "ap-columns",
         title: "Aura Projection: servers in columns (E1, E3 to E6)",
@@ -63,6 +64,11 @@ pub(crate) const ALL: [ExperimentInfo; 6] = [
         title: "A world at rest",
         what: "6,464 boxes, 99 in 100 asleep, against the same boxes awake: CPU time, and bytes beyond heartbeats.",
     },
+    ExperimentInfo {
+        id: "scale-kept",
+        title: "Bodies that are held to their promises",
+        what: "E1 on 8 and 16 columns with and without: kinetic energy, deep overlaps, how many are held and for how long.",
+    },
 ];
 
 /// The sizes that are compared. What is claimed is claimed of [`ours`].
@@ -91,6 +97,7 @@ pub(crate) fn run(
         "scale-field" => field::run(info, &scale, progress)?,
         "scale-worst" => worst::run(info, &scale, progress)?,
         "scale-rest" => rest::run(info, &scale, progress)?,
+        "scale-kept" => kept::run(info, &scale, progress)?,
         other => unreachable!("{other} is listed but has no code"),
     };
     result.notes.extend([TIMES, ALONE].map(String::from));
