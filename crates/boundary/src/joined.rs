@@ -7,6 +7,7 @@
 
 use crate::view::{Bodies, BodyView, FastBody};
 use domain::{BodyId, Bounds};
+use glam::DVec3;
 use rustc_hash::FxHashMap;
 
 /// A body whose half is larger is compared with all that is found; for the others the world is asked no farther than
@@ -30,14 +31,68 @@ pub struct Joined<'a, B> {
     belong: &'a dyn Fn(&BodyView, &BodyView, f64) -> bool,
     /// Bodies that are not in the world yet.
     extra: &'a [BodyView],
-    /// Fast bodies, and at most how large their halves are.
-    far: Vec<(FastBody, f64)>,
+    far: Far,
     // By which search.
     taken: FxHashMap<BodyId, u32>,
     searches: u32,
     // The search under way has met what another has left unfinished.
     is_cut: bool,
     hits: Vec<BodyId>,
+}
+
+/// So often all fast bodies are compared; who asks more often has them sorted first.
+const SELDOM: usize = 16;
+
+/// Fast bodies, and at most how far each reaches.
+#[derive(Default)]
+struct Far {
+    bodies: Vec<(FastBody, f64)>,
+    farthest_m: f64,
+    /// Their places in the list, by ascending x; made when it pays.
+    by_x: Vec<(f64, u32)>,
+    asked: usize,
+    hits: Vec<u32>,
+}
+
+impl Far {
+    fn of(bodies: impl Iterator<Item = (FastBody, f64)>) -> Self {
+        let bodies: Vec<_> = bodies.collect();
+        Self {
+            farthest_m: bodies.iter().map(|(_, reach)| *reach).fold(0.0, f64::max),
+            bodies,
+            ..Self::default()
+        }
+    }
+
+    /// Adds every one that may reach a ball, in the order of the list.
+    fn around(&mut self, centre: DVec3, radius: f64, out: &mut Vec<BodyId>) {
+        let reaches = |(fast, reach): &(FastBody, f64)| {
+            let farthest = radius + reach;
+            centre.distance_squared(fast.centre) <= farthest * farthest
+        };
+        self.asked += 1;
+        if self.asked <= SELDOM {
+            let hits = self.bodies.iter().filter(|far| reaches(far));
+            out.extend(hits.map(|(fast, _)| fast.id));
+            return;
+        }
+        if self.by_x.len() < self.bodies.len() {
+            let places = (0..).zip(&self.bodies);
+            self.by_x = places.map(|(i, (fast, _))| (fast.centre.x, i)).collect();
+            self.by_x.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        }
+        let (from, to) = (
+            centre.x - radius - self.farthest_m,
+            centre.x + radius + self.farthest_m,
+        );
+        let first = self.by_x.partition_point(|(x, _)| *x < from);
+        let beside = self.by_x[first..].iter().take_while(|(x, _)| *x <= to);
+        let hits = beside.filter(|(_, i)| reaches(&self.bodies[*i as usize]));
+        self.hits.extend(hits.map(|(_, i)| *i));
+        self.hits.sort_unstable();
+        let hits = self.hits.drain(..);
+        out.extend(hits.map(|i| self.bodies[i as usize].0.id));
+    }
 }
 
 impl<'a, B: Bodies> Joined<'a, B> {
@@ -59,10 +114,10 @@ impl<'a, B: Bodies> Joined<'a, B> {
             half_m,
             belong,
             extra,
-            far: fast
-                .map(|(fast, half)| (fast, half + widest))
-                .chain(extra_far)
-                .collect(),
+            far: Far::of(
+                fast.map(|(fast, half)| (fast, half + widest))
+                    .chain(extra_far),
+            ),
             taken: FxHashMap::default(),
             searches: 0,
             is_cut: false,
@@ -70,10 +125,15 @@ impl<'a, B: Bodies> Joined<'a, B> {
         }
     }
 
-    /// The whole cluster of a body, by ascending id, or about `limit` bodies of it if there are more; empty if the body
-    /// is unknown or already taken. Every distance is larger by
-    /// `slack_m`.
-    pub fn take(&mut self, start: BodyId, slack_m: f64, limit: usize) -> Found {
+    /// The whole cluster of a body, by ascending id, or about `limit` bodies of it if there are more, or those up to the first
+    /// that is not `fit`; empty if the body is unknown or already taken. Every distance is larger by `slack_m`.
+    pub fn take(
+        &mut self,
+        start: BodyId,
+        slack_m: f64,
+        limit: usize,
+        fit: impl Fn(&BodyView) -> bool,
+    ) -> Found {
         let mut found: Vec<(BodyView, f64)> = Vec::new();
         self.searches += 1;
         self.is_cut = false;
@@ -81,7 +141,7 @@ impl<'a, B: Bodies> Joined<'a, B> {
         let mut next = 0;
         let mut tied = Vec::new();
         while let Some((view, half)) = found.get(next).copied() {
-            if found.len() >= limit {
+            if found.len() >= limit || !fit(&view) {
                 break;
             }
             next += 1;
@@ -124,15 +184,12 @@ impl<'a, B: Bodies> Joined<'a, B> {
         slack_m: f64,
         found: &mut Vec<(BodyView, f64)>,
     ) {
-        for i in 0..self.far.len() {
-            let (other, reach) = self.far[i];
-            let farthest = view.radius + half + slack_m + reach;
-            if view.centre.distance_squared(other.centre) > farthest * farthest {
-                continue;
-            }
-            self.reach_if_within(other.id, view, half, slack_m, found);
-        }
         let mut hits = std::mem::take(&mut self.hits);
+        self.far
+            .around(view.centre, view.radius + half + slack_m, &mut hits);
+        for id in hits.drain(..) {
+            self.reach_if_within(id, view, half, slack_m, found);
+        }
         let around = Bounds::of_sphere(view.centre, view.radius + half + slack_m + NEAR_M);
         self.bodies.touching(&[around], &mut hits);
         // In the order of ids, so that the same search finds the same.
@@ -206,19 +263,45 @@ mod tests {
                 &all,
             );
             assert_eq!(
-                ids(&joined.take(BodyId(start), 0.0, usize::MAX).members),
+                ids(&joined
+                    .take(BodyId(start), 0.0, usize::MAX, |_| true)
+                    .members),
                 [1, 2],
                 "from {start}"
             );
             assert_eq!(
-                ids(&joined.take(BodyId(3), 0.0, usize::MAX).members),
+                ids(&joined.take(BodyId(3), 0.0, usize::MAX, |_| true).members),
                 [3, 4]
             );
             assert!(
-                joined.take(BodyId(4), 0.0, usize::MAX).members.is_empty(),
+                joined
+                    .take(BodyId(4), 0.0, usize::MAX, |_| true)
+                    .members
+                    .is_empty(),
                 "already taken"
             );
         }
+    }
+
+    /// Who asks often gets the same answers.
+    #[test]
+    fn sorted_or_not_the_same_reach() {
+        let fast = |i: u64| FastBody {
+            id: BodyId(1000 - i),
+            centre: DVec3::new((i * 37 % 101) as f64, 0.0, (i * 53 % 97) as f64),
+            surge: 9.0,
+        };
+        let mut far = Far::of((0..200).map(|i| (fast(i), 1.0 + (i % 7) as f64)));
+        let ask = |far: &mut Far, at: usize| {
+            let mut out = Vec::new();
+            far.around(DVec3::new(at as f64 * 5.0, 0.0, 40.0), 3.0, &mut out);
+            out
+        };
+        let first: Vec<_> = (0..SELDOM).map(|at| ask(&mut far, at)).collect();
+        assert!(far.by_x.is_empty() && first.iter().any(|found| found.len() > 2));
+        let again: Vec<_> = (0..SELDOM).map(|at| ask(&mut far, at)).collect();
+        assert!(!far.by_x.is_empty());
+        assert_eq!(first, again);
     }
 
     /// I5: joints tie bodies however far apart they are.
@@ -228,7 +311,7 @@ mod tests {
         world.assemblies.push(vec![BodyId(1), BodyId(2)]);
         let mut joined = Joined::new(&world, &[], std::iter::empty(), &|_| 0.1, &|_, _, _| true);
         assert_eq!(
-            ids(&joined.take(BodyId(2), 0.0, usize::MAX).members),
+            ids(&joined.take(BodyId(2), 0.0, usize::MAX, |_| true).members),
             [1, 2]
         );
     }

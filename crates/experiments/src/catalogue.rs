@@ -55,6 +55,7 @@ const ALL: &[ExperimentInfo] = &[
     scale::ALL[3],
     scale::ALL[4],
     scale::ALL[5],
+    scale::ALL[6],
 ];
 
 /// All experiments, in the order of their theses: Aura Projection, dead reckoning, motion-lock, distributed collision

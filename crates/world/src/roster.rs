@@ -81,6 +81,11 @@ impl Roster {
         self.order.keys()
     }
 
+    /// The slots, in the order of ids.
+    pub(crate) fn slots(&self) -> impl ExactSizeIterator<Item = (BodyId, Slot)> {
+        self.order.iter().map(|(id, slot)| (*id, *slot))
+    }
+
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&BodyId, &Entry)> {
         let at = |slot: &Slot| self.at(*slot).expect("whoever is in order has a slot");
         self.order.values().map(at)

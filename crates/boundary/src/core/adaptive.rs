@@ -361,9 +361,21 @@ impl Boundary {
                 .max()
                 .unwrap_or(usize::MAX)
         };
-        let clusters = self.clusters(law, &starts, &ghost_views, bodies, limit, 0.0);
-        let all_of = |_| usize::MAX;
-        let islands = self.clusters(law, &strays, &ghost_views, bodies, all_of, ISLAND_SLACK_M);
+        let whoever = |_: &BodyView| true;
+        let clusters = self.clusters(law, &starts, &ghost_views, bodies, limit, 0.0, whoever);
+        // An island goes home whole or not at all: one that stays is enough to know.
+        let home = self.home();
+        let may_go =
+            |view: &BodyView| !home.touches(&view.ground) && self.has_stayed(tick, view.id);
+        let islands = self.clusters(
+            law,
+            &strays,
+            &ghost_views,
+            bodies,
+            |_| usize::MAX,
+            ISLAND_SLACK_M,
+            may_go,
+        );
         // What comes here because of another of ours is not followed to where it leaves.
         let coming = self.coming(tick, watched);
         let mut departures = Vec::new();
@@ -398,7 +410,7 @@ impl Boundary {
             false => self.levels(),
         };
         for island in islands {
-            departures.extend(self.go_home(tick, law, &island.members, &levels));
+            departures.extend(self.go_home(tick, law, &island, &levels));
         }
         if !departures.is_empty() {
             watched.retain(|w| self.tracks.contains_key(&w.view.id));
@@ -446,6 +458,7 @@ impl Boundary {
         bodies: &impl Bodies,
         limit: impl Fn(BodyId) -> usize,
         slack_m: f64,
+        fit: impl Fn(&BodyView) -> bool,
     ) -> Vec<Found> {
         if starts.is_empty() {
             return Vec::new();
@@ -462,7 +475,7 @@ impl Boundary {
         let mut joined = Joined::new(bodies, ghosts, far, &half, &belong);
         let clusters = starts
             .iter()
-            .map(|start| joined.take(*start, slack_m, limit(*start)));
+            .map(|start| joined.take(*start, slack_m, limit(*start), &fit));
         clusters.filter(|found| !found.members.is_empty()).collect()
     }
 
@@ -564,9 +577,14 @@ impl Boundary {
         &mut self,
         tick: Tick,
         law: &PromiseLaw,
-        island: &[BodyView],
+        found: &Found,
         levels: &Levels,
     ) -> Option<Departure> {
+        let island = &found.members[..];
+        if !found.is_whole {
+            self.stay_on(island);
+            return None;
+        }
         let home = self.home();
         let to = destination(island, &self.map);
         let is_free = |view: &BodyView| {
