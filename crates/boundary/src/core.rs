@@ -2,11 +2,13 @@
 
 mod adaptive;
 mod departing;
+mod going_home;
 mod keeping_word;
 mod near;
 mod projecting;
 mod recovery;
 mod spawning;
+mod telling;
 
 use near::Watchlist;
 pub use recovery::BoundarySnapshot;

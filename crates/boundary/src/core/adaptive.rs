@@ -7,55 +7,40 @@
 //! the two is kept out of where the other may be ([`keeping_word`](super::keeping_word)).
 
 use super::departing::Leave;
+use super::going_home::Levels;
 use super::near::{Near, Watchlist};
-use super::projecting::{remember, tell};
-use super::{Boundary, Departure, ISLAND_TEST_TICKS};
-use crate::audience::Surroundings;
+use super::{Boundary, Departure};
 use crate::aura_index::AuraIndex;
-use crate::boundary_traversal::{destination, is_in};
+use crate::boundary_traversal::destination;
 use crate::joined::{Found, Joined};
 use crate::keeping::Place;
 use crate::lifecycle::LifeState;
-use crate::load::{LEAVING, level_in};
-use crate::meeting::Outlook;
+use crate::load::LEAVING;
 use crate::nursery::Ghost;
 use crate::projection::{
-    Bound, Track, object_boundary_create, object_boundary_exit, state_at, touched_boundaries,
-    track_at, track_mut,
+    Track, object_boundary_create, object_boundary_exit, state_at, touched_boundaries, track_at,
+    track_mut,
 };
 use crate::promise::PromiseLaw;
 use crate::view::{Bodies, BodyView, FastBody};
-use domain::{BodyId, Capsule, Epoch, Rect, RegionId, Tick};
+use domain::{BodyId, Capsule, Rect, RegionId, Tick};
 use smallvec::SmallVec;
-use wire::{AuraUpsert, Bond, ClusterKey, HandoverCause};
+use wire::{Bond, ClusterKey, HandoverCause};
 
 /// An island goes home only if nothing is this near beyond what links: it would be called back when something wakes.
 const ISLAND_SLACK_M: f64 = 0.25;
 
-/// A body that was called over goes home only when nothing has been in its way for this long: what has just passed it by is often
-/// on its way back, and it would be called over again.
-const GUEST_TICKS: u64 = 60;
-
-/// Owners of foreign bodies hear of a body this much before the two are in question.
-const KNOWN_AHEAD_M: f64 = 1.0;
-
-/// A guest that is farther from its owner's region than this goes home, however busy the region there is.
-const GUEST_DEPTH_M: f64 = 8.0;
-
-/// Owners, when they were last heard, and how busy they were.
-type Levels = SmallVec<[(RegionId, Tick, u16); 8]>;
-
 /// A body that foreign ones may rely on, or whose promises may meet theirs.
 pub(super) struct Watched {
-    view: BodyView,
+    pub(super) view: BodyView,
     /// What it promises next, if nothing foreign is in the way.
-    next: Bond,
+    pub(super) next: Bond,
     /// What foreign is in the way.
     touched: SmallVec<[Touched; 2]>,
     /// Where among the tracks its own is, unless others have come or gone since.
-    track: usize,
+    pub(super) track: usize,
     /// Others are told of it.
-    is_told_of: bool,
+    pub(super) is_told_of: bool,
 }
 
 /// A foreign aura in the way.
@@ -85,7 +70,7 @@ impl Watched {
         self.touched.iter().filter(|call| call.is_due)
     }
 
-    fn is_due(&self) -> bool {
+    pub(super) fn is_due(&self) -> bool {
         self.due().next().is_some()
     }
 }
@@ -273,54 +258,6 @@ impl Boundary {
         is_told_of
     }
 
-    fn begin_telling(
-        &mut self,
-        tick: Tick,
-        law: &PromiseLaw,
-        id: BodyId,
-        track: &mut Track,
-        was_told_of: bool,
-    ) {
-        if !was_told_of {
-            self.projecting.insert(id);
-            self.bound.insert(id);
-        }
-        begin_telling(tick, law, track, was_told_of);
-    }
-
-    fn end_telling(&mut self, tick: Tick, law: &PromiseLaw, id: BodyId, track: &mut Track) {
-        self.projecting.remove(&id);
-        self.withdraw(id, track.epoch, &track.audience, tick, None);
-        track.audience.clear();
-        track.since = None;
-        track.key = None;
-        if let Some(bound) = &mut track.bound {
-            bound.told = None;
-            bound.may_leave = Tick(u64::MAX);
-            end_standing(bound, tick + law.notice_ticks());
-        }
-    }
-
-    /// A body that nobody is told of and nobody can meet: its promises run out.
-    fn retire(&mut self, tick: Tick, law: &PromiseLaw, id: BodyId) {
-        let Some(track) = self.tracks.get_mut(&id) else {
-            self.bound.remove(&id);
-            return;
-        };
-        if let Some(bound) = &mut track.bound {
-            end_standing(bound, tick + law.notice_ticks());
-            bound.forget_over(tick);
-        }
-        if track
-            .bound
-            .as_ref()
-            .is_none_or(|bound| bound.bonds.is_empty())
-        {
-            track.bound = None;
-            self.bound.remove(&id);
-        }
-    }
-
     /// AC, then BT: clusters that something foreign is in the way of leave or stay by rank; islands go home.
     fn part(
         &mut self,
@@ -438,18 +375,6 @@ impl Boundary {
         coming
     }
 
-    /// Bodies wholly outside that nothing foreign has been in the way of for a while.
-    fn strays(&self, tick: Tick, watched: &[Watched]) -> Vec<BodyId> {
-        if !tick.0.is_multiple_of(ISLAND_TEST_TICKS) {
-            return Vec::new();
-        }
-        let home = self.home();
-        let outside = |w: &&Watched| {
-            !w.is_due() && !home.touches(&w.view.ground) && self.has_stayed(tick, w.view.id)
-        };
-        watched.iter().filter(outside).map(|w| w.view.id).collect()
-    }
-
     fn clusters(
         &self,
         law: &PromiseLaw,
@@ -481,7 +406,7 @@ impl Boundary {
 
     /// The rank of a cluster: the more there is to move, and the less there is to do here, the lower; then what is at
     /// home; then what has been told of for longest.
-    fn rank_of(&self, tick: Tick, cluster: &[BodyView]) -> ClusterKey {
+    pub(super) fn rank_of(&self, tick: Tick, cluster: &[BodyView]) -> ClusterKey {
         let is_away = destination(cluster, &self.map) != self.me;
         let class = self.load.class(cluster.len(), is_away);
         let ranks = cluster.iter().map(|view| {
@@ -536,27 +461,6 @@ impl Boundary {
         }
     }
 
-    /// A body in question is told of for as long as it is, and a little longer.
-    fn go_on_telling(&mut self, tick: Tick, law: &PromiseLaw, watched: &mut Watched) {
-        let id = watched.view.id;
-        let Some((_, track)) = track_mut(&mut self.tracks, watched.track, id) else {
-            return;
-        };
-        begin_telling(tick, law, track, watched.is_told_of);
-        let bound = track.bound.get_or_insert_default();
-        let end = tick + law.notice_ticks() + 2;
-        bound.lingers_until = bound.lingers_until.max(end);
-        if watched.is_due() {
-            bound.decided_until = bound.decided_until.max(end);
-            bound.leaves_at = None;
-        }
-        if !watched.is_told_of {
-            self.projecting.insert(id);
-            self.bound.insert(id);
-            watched.is_told_of = true;
-        }
-    }
-
     /// Is there nothing to decide, or was it decided before that this one stays? Ranks only fall, so nobody need ask
     /// again.
     fn is_settled(&self, tick: Tick, watched: &Watched) -> bool {
@@ -572,246 +476,11 @@ impl Boundary {
         rank.is_some_and(|rank| watched.due().all(|call| !self.yields(rank, call)))
     }
 
-    /// BT: an island goes to the region it is in.
-    fn go_home(
-        &mut self,
-        tick: Tick,
-        law: &PromiseLaw,
-        found: &Found,
-        levels: &Levels,
-    ) -> Option<Departure> {
-        let island = &found.members[..];
-        if !found.is_whole {
-            self.stay_on(island);
-            return None;
-        }
-        let home = self.home();
-        let to = destination(island, &self.map);
-        let is_free = |view: &BodyView| {
-            !home.touches(&view.ground)
-                && self.has_stayed(tick, view.id)
-                && !self.meets_before_long(tick, law, view, to)
-        };
-        if !island.iter().all(is_free) {
-            self.stay_on(island);
-            return None;
-        }
-        // Who has said goodbye leaves, even if it is busier there now: words go to and fro otherwise.
-        let is_leaving = |view: &BodyView| self.leaves_at(view.id).is_some();
-        if !island.iter().all(is_leaving) && self.is_better_off_here(island, to, levels) {
-            self.stay_on(island);
-            return None;
-        }
-        if !self.have_said_goodbye(tick, law, island) {
-            return None;
-        }
-        let rank = self.rank_of(tick, island);
-        let leave = Leave::ranked(tick, to, HandoverCause::BoundaryTraversal, rank);
-        self.depart(&leave, island)
-    }
-
-    /// Something has come because of this body of ours: that one does not go away before the two have met or parted.
-    pub(super) fn expect_guest(&mut self, tick: Tick, host: BodyId) {
-        let Some(law) = self.law else {
-            return;
-        };
-        let bound = self.tracks.get_mut(&host).and_then(|t| t.bound.as_mut());
-        if let Some(bound) = bound {
-            bound.decided_until = bound.decided_until.max(tick + law.notice_ticks() + 2);
-            bound.leaves_at = None;
-        }
-    }
-
-    /// They do not leave yet, after all.
-    fn stay_on(&mut self, island: &[BodyView]) {
-        for view in island {
-            if let Some(bound) = self.tracks.get_mut(&view.id).and_then(|t| t.bound.as_mut()) {
-                bound.leaves_at = None;
-            }
-        }
-    }
-
-    /// Nothing foreign has been in its way for a while.
-    fn has_stayed(&self, tick: Tick, id: BodyId) -> bool {
-        match self.tracks.get(&id) {
-            Some(track) => {
-                let bound = track.bound.as_ref();
-                bound.is_none_or(|bound| bound.decided_until + GUEST_TICKS < tick)
-            }
-            None => self.nursery.contains_key(&id),
-        }
-    }
-
-    fn leaves_at(&self, id: BodyId) -> Option<Tick> {
-        let bound = self.tracks.get(&id).and_then(|track| track.bound.as_ref());
-        bound.and_then(|bound| bound.leaves_at)
-    }
-
-    /// Have all been heard to leave? Those that have not said so do it now.
-    fn have_said_goodbye(&mut self, tick: Tick, law: &PromiseLaw, island: &[BodyView]) -> bool {
-        let mut all = true;
-        for view in island {
-            if let Some(bound) = self.tracks.get_mut(&view.id).and_then(|t| t.bound.as_mut()) {
-                let leaves_at = bound.leaves_at.get_or_insert(tick + law.heard_ticks());
-                all &= *leaves_at <= tick;
-            }
-        }
-        all
-    }
-
-    /// Would it meet something foreign that does not rest beside it where it goes to?
-    fn meets_before_long(
-        &self,
-        tick: Tick,
-        law: &PromiseLaw,
-        view: &BodyView,
-        to: RegionId,
-    ) -> bool {
-        let (own, outlook) = (law.course(view), law.before_long());
-        let beside = Outlook {
-            slack_m: 0.0,
-            ..outlook
-        };
-        let stride = own.way.length() + own.turn_m;
-        let reach = stride * (outlook.ticks + outlook.lag) + own.room_m + outlook.slack_m;
-        let mut meets = false;
-        self.index
-            .for_each_within(view.centre, view.radius + reach, &mut |id, aura, _| {
-                let course = law.course_of(aura, tick);
-                let outlook = if aura.owner == to { &beside } else { &outlook };
-                meets |= id != view.id && course.is_none_or(|other| own.meets(&other, outlook));
-            });
-        meets
-    }
-
-    /// A guest stays near the border while the region that it is in has more to do than we have.
-    fn is_better_off_here(&self, island: &[BodyView], there: RegionId, levels: &Levels) -> bool {
-        let near = self.home().grown(GUEST_DEPTH_M);
-        let is_near = |view: &BodyView| near.holds(view.centre.x, view.centre.z);
-        let there = levels.iter().find(|(owner, ..)| *owner == there);
-        let is_busier = there.is_some_and(|(_, _, level)| *level > self.load.level());
-        is_busier && island.iter().all(is_near)
-    }
-
-    /// How busy others are, as far as their newest words tell. (What rests has nothing new to say.)
-    fn levels(&self) -> Levels {
-        let mut levels = Levels::new();
-        for (_, aura) in self.remote.iter().filter(|(_, aura)| aura.growth > 0.0) {
-            let Some(level) = level_in(aura.key.class) else {
-                continue;
-            };
-            let news = (aura.tick, level);
-            match levels.iter_mut().find(|(owner, ..)| *owner == aura.owner) {
-                Some((_, tick, level)) => (*tick, *level) = (*tick, *level).max(news),
-                None => levels.push((aura.owner, news.0, news.1)),
-            }
-        }
-        levels
-    }
-
     /// A body as it may be while its next promise lasts.
     pub(super) fn as_expected(&self, law: &PromiseLaw, view: &BodyView) -> BodyView {
         match self.holding.contains_key(&view.id) {
             true => law.expecting_anything(view),
             false => *view,
-        }
-    }
-
-    /// OBU: whose promise, rank or audience has changed is told of.
-    fn tell_all(&mut self, tick: Tick, law: &PromiseLaw, watched: &[Watched]) {
-        let home = self.home();
-        let mut audience = Vec::new();
-        let around = Surroundings {
-            me: self.me,
-            map: &self.map,
-            geometry: &self.geometry,
-            foreign: &self.index,
-        };
-        for w in watched.iter().filter(|w| w.is_told_of) {
-            let view = &w.view;
-            let Some((_, track)) = track_mut(&mut self.tracks, w.track, view.id) else {
-                continue;
-            };
-            let bound = track.bound.get_or_insert_default();
-            // What it promises from now on.
-            bound.promise(tick, law.notice_ticks(), w.next);
-            let Some(mut bond) = bound.standing().copied() else {
-                continue;
-            };
-            let reach = law.half_m(view) + KNOWN_AHEAD_M;
-            self.introductions
-                .audience_near(&around, view, reach, &mut audience);
-            // Those who have heard that it is gone take only what is newer.
-            let is_new = |region: &RegionId| track.audience.binary_search(region).is_err();
-            if bond.growth > 0.0 && bond.tick < tick && audience.iter().any(is_new) {
-                let expected = match self.holding.contains_key(&view.id) {
-                    true => law.expecting_anything(view),
-                    false => *view,
-                };
-                bond = law.promise(tick, &expected);
-                bound.promise(tick, law.notice_ticks(), bond);
-            }
-            let own = ClusterKey {
-                class: match bound.leaves_at {
-                    Some(_) => LEAVING,
-                    None => self.load.class(1, !is_in(view, &home)),
-                },
-                since: track.since.unwrap_or(tick),
-                body: view.id,
-            };
-            if bound.decided_until < tick {
-                track.key = None;
-            }
-            let key = track.key.unwrap_or_else(|| as_told(bound, &bond, own));
-            let is_news = bound.told != Some((bond, key));
-            bound.told = Some((bond, key));
-            let mut upsert = upsert_of(view, track.epoch, &bond, key);
-            // A ball that does not grow is as good now as when it was promised.
-            if bond.growth == 0.0 {
-                upsert.tick = tick;
-            }
-            tell(
-                &mut self.buffers,
-                &self.forgetful,
-                &upsert,
-                &audience,
-                &track.audience,
-                is_news,
-            );
-            remember(&mut track.audience, &audience);
-        }
-    }
-
-    fn tell_of_ghosts(&mut self, law: &PromiseLaw, watched: &[Watched]) {
-        let mut audience = Vec::new();
-        let around = Surroundings {
-            me: self.me,
-            map: &self.map,
-            geometry: &self.geometry,
-            foreign: &self.index,
-        };
-        for Watched { view, next, .. } in watched {
-            let Some(ghost) = self.nursery.get_mut(&view.id) else {
-                continue;
-            };
-            let reach = law.half_m(view) + KNOWN_AHEAD_M;
-            self.introductions
-                .audience_near(&around, view, reach, &mut audience);
-            let own = ClusterKey {
-                class: self.load.class(1, false),
-                ..ghost.key()
-            };
-            let key = ghost.rank.unwrap_or(own);
-            let upsert = upsert_of(view, ghost.epoch, next, key);
-            tell(
-                &mut self.buffers,
-                &self.forgetful,
-                &upsert,
-                &audience,
-                &ghost.audience,
-                true,
-            );
-            remember(&mut ghost.audience, &audience);
         }
     }
 
@@ -853,31 +522,6 @@ impl Boundary {
             bound.may_leave = tick;
             self.bound.insert(view.id);
         }
-    }
-}
-
-/// Of what rests nothing new is said only because its owner has become busier or idler: a settled world says nothing.
-fn as_told(bound: &Bound, bond: &Bond, own: ClusterKey) -> ClusterKey {
-    let same_but_for_class = |told: &ClusterKey| (told.since, told.body) == (own.since, own.body);
-    let goodbye = |key: &ClusterKey| key.class == LEAVING;
-    let told = bound.told.map(|(_, key)| key);
-    let told = told.filter(|told| same_but_for_class(told) && goodbye(told) == goodbye(&own));
-    told.filter(|_| bond.growth == 0.0).unwrap_or(own)
-}
-
-fn begin_telling(tick: Tick, law: &PromiseLaw, track: &mut Track, was_told_of: bool) {
-    track.since.get_or_insert(tick);
-    let bound = track.bound.get_or_insert_default();
-    if !was_told_of {
-        // An arrival is known already.
-        bound.may_leave = bound.may_leave.min(tick + law.notice_ticks());
-    }
-}
-
-/// The ball stands until then and no longer.
-fn end_standing(bound: &mut Bound, end: Tick) {
-    if let Some(standing) = bound.bonds.last_mut() {
-        standing.until.get_or_insert(end);
     }
 }
 
@@ -947,19 +591,4 @@ fn find<'a>(watched: &'a [Watched], ghosts: &'a [Watched], id: BodyId) -> Option
         place.ok().map(|place| &list[place])
     };
     in_list(watched).or_else(|| in_list(ghosts))
-}
-
-/// What is told of a body that has promised this.
-pub(super) fn upsert_of(view: &BodyView, epoch: Epoch, bond: &Bond, key: ClusterKey) -> AuraUpsert {
-    AuraUpsert {
-        body: view.id,
-        epoch,
-        tick: bond.tick,
-        centre: bond.centre,
-        radius: view.girth as f32,
-        spine: bond.spine,
-        reach: bond.reach,
-        growth: bond.growth,
-        key,
-    }
 }

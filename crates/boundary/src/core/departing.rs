@@ -1,7 +1,7 @@
 //! Who leaves and where to: AC, then BT, over one cluster search.
 
-use super::adaptive::upsert_of;
 use super::projecting::Projector;
+use super::telling::upsert_of;
 use super::{Boundary, Departure, ISLAND_TEST_TICKS};
 use crate::aura_collision::{Call, strongest_call};
 use crate::aura_index::AuraIndex;
