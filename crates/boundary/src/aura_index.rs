@@ -212,13 +212,14 @@ impl AuraIndex {
         &self.owners
     }
 
-    /// How far from the nearest side of the rectangle one of them reaches into it; 0 if none does.
+    /// No point of [`boxes`](Self::boxes) is farther inside the rectangle than this; 0 if none is inside.
     pub fn depth_in(&self, rect: &Rect) -> f64 {
-        let depth = |spot: &Spot| {
-            let from = |i: usize, v: f64| (v - rect.min[i]).min(rect.max[i] - v);
-            from(0, spot.centre.x).min(from(1, spot.centre.z)) + spot.radius
+        let depth = |bounds: &Bounds| {
+            let shadow = bounds.ground();
+            let along = |i: usize| (shadow.max[i] - rect.min[i]).min(rect.max[i] - shadow.min[i]);
+            along(0).min(along(1))
         };
-        self.spots.iter().map(depth).fold(0.0, f64::max)
+        self.boxes.iter().map(depth).fold(0.0, f64::max)
     }
 
     /// Does the ball touch one of them?

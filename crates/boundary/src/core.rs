@@ -220,9 +220,17 @@ impl Boundary {
         if let Some(track) = self.tracks.swap_remove(&body) {
             self.projecting.remove(&body);
             self.bound.remove(&body);
-            self.list.gone.push(body);
+            self.strike_off(body);
             self.report(tick, body, Some(track.state), LifeState::Destroyed);
             self.withdraw(body, track.epoch, &track.audience, tick, None);
+        }
+    }
+
+    /// The body is not ours any more: it need not be looked at.
+    fn strike_off(&mut self, body: BodyId) {
+        // Nobody looks where there are no neighbours, or auras of one size.
+        if self.is_adaptive() && self.map.len() > 1 {
+            self.list.gone.push(body);
         }
     }
 

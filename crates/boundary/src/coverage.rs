@@ -12,7 +12,7 @@ const MOST_IN_A_ROW: f64 = 1_024.0;
 /// A grid over a rectangle; a bit of it is set where something is. What is outside is in the squares at the edge.
 #[derive(Clone, Debug)]
 pub struct Coverage {
-    min: [f64; 2],
+    rect: Rect,
     cells_per_m: [f64; 2],
     /// Columns and rows.
     size: [usize; 2],
@@ -31,7 +31,7 @@ impl Coverage {
     /// Nothing anywhere.
     pub fn over(rect: &Rect) -> Self {
         let mut coverage = Self {
-            min: rect.min,
+            rect: *rect,
             cells_per_m: [0.0; 2],
             size: [1; 2],
             now: Marks::default(),
@@ -66,24 +66,38 @@ impl Coverage {
         }
     }
 
-    /// The squares in which something is now and was not before the last [`rebuild`](Self::rebuild), as boxes without
+    /// Everything outside is in the squares at the edge.
+    pub fn rect(&self) -> &Rect {
+        &self.rect
+    }
+
+    /// The squares in which something is now and was not before the last [`rebuild`](Self::rebuild), in rows, as boxes without
     /// top and bottom.
     pub fn new_squares(&self) -> Vec<Bounds> {
-        let mut squares = Vec::new();
-        for (first, last) in &self.now.runs {
-            let is_new = |place: &usize| !self.before.holds(*place);
-            squares.extend(
-                (*first..=*last)
-                    .filter(is_new)
-                    .map(|place| self.square(place)),
-            );
+        let words = |(first, last): &(usize, usize)| first / 64..=last / 64;
+        let mut words: Vec<usize> = self.now.runs.iter().flat_map(words).collect();
+        words.sort_unstable();
+        words.dedup();
+        let mut rows: Vec<(usize, usize)> = Vec::new();
+        for word in words {
+            let mut new = self.now.bits[word] & !self.before.bits[word];
+            while new != 0 {
+                let place = 64 * word + new.trailing_zeros() as usize;
+                new &= new - 1;
+                let is_first_of_row = place.is_multiple_of(self.size[0]);
+                match rows.last_mut() {
+                    Some((_, last)) if *last + 1 == place && !is_first_of_row => *last = place,
+                    _ => rows.push((place, place)),
+                }
+            }
         }
-        squares
+        let row = |(first, last): (usize, usize)| self.square(first).union(self.square(last));
+        rows.into_iter().map(row).collect()
     }
 
     fn square(&self, place: usize) -> Bounds {
         let cell = [place % self.size[0], place / self.size[0]];
-        let edge = |i: usize, cell: usize| self.min[i] + cell as f64 / self.cells_per_m[i];
+        let edge = |i: usize, cell: usize| self.rect.min[i] + cell as f64 / self.cells_per_m[i];
         let lower = |i: usize| match cell[i] {
             0 => f64::NEG_INFINITY,
             cell => edge(i, cell),
@@ -98,7 +112,7 @@ impl Coverage {
         }
     }
 
-    /// So far beyond what is marked a point may count as marked.
+    /// So far beyond what is marked a point inside [`rect`](Self::rect) may count as marked.
     pub fn coarseness_m(&self) -> f64 {
         let width = |i: usize| 1.0 / self.cells_per_m[i];
         width(0).max(width(1))
@@ -108,7 +122,7 @@ impl Coverage {
     fn cell(&self, at: [f64; 2]) -> [usize; 2] {
         // What is not a number becomes zero.
         [0, 1].map(|i| {
-            let cell = ((at[i] - self.min[i]) * self.cells_per_m[i]) as i32;
+            let cell = ((at[i] - self.rect.min[i]) * self.cells_per_m[i]) as i32;
             (cell.max(0) as usize).min(self.size[i] - 1)
         })
     }

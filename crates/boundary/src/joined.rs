@@ -283,6 +283,20 @@ mod tests {
         }
     }
 
+    /// I5: a search that is stopped by one that is not fit says that something is missing, and so does every other that meets
+    /// what it has taken.
+    #[test]
+    fn a_search_that_is_stopped_is_not_whole() {
+        let world = Balls::of((1..=6).map(|i| ball(i, 1.05 * i as f64, 0.0, 0.5)));
+        let all = |_: &BodyView, _: &BodyView, _| true;
+        let mut joined = Joined::new(&world, &[], std::iter::empty(), &|_| 0.1, &all);
+        let fit = |view: &BodyView| view.id != BodyId(3);
+        let found = joined.take(BodyId(1), 0.0, usize::MAX, fit);
+        assert!(!found.is_whole && ids(&found.members) == [1, 2, 3]);
+        let found = joined.take(BodyId(6), 0.0, usize::MAX, fit);
+        assert!(!found.is_whole && ids(&found.members) == [4, 5, 6]);
+    }
+
     /// Who asks often gets the same answers.
     #[test]
     fn sorted_or_not_the_same_reach() {

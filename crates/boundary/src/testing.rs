@@ -85,8 +85,10 @@ impl Bodies for Balls {
         );
     }
 
-    fn for_each_awake(&self, _: &Rect, slow: f64, f: &mut impl FnMut(AwakeBody)) {
-        for view in self.by_id.values().filter(|view| !view.asleep) {
+    fn for_each_awake(&self, inner: &Rect, slow: f64, f: &mut impl FnMut(AwakeBody)) {
+        let is_outside = |view: &&BodyView| !inner.holds(view.centre.x, view.centre.z);
+        let awake = self.by_id.values().filter(|view| !view.asleep);
+        for view in awake.filter(is_outside) {
             f(AwakeBody {
                 id: view.id,
                 centre: view.centre,

@@ -109,6 +109,15 @@ impl Rect {
         }
     }
 
+    /// What both hold; holds nothing if they do not touch.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        Self {
+            min: std::array::from_fn(|i| self.min[i].max(other.min[i])),
+            max: std::array::from_fn(|i| self.max[i].min(other.max[i])),
+        }
+    }
+
     /// Width (x) and depth (z).
     pub fn size(&self) -> [f64; 2] {
         [self.max[0] - self.min[0], self.max[1] - self.min[1]]

@@ -434,7 +434,7 @@ impl Region {
     fn survey(&mut self) {
         self.departed.clear();
         let sound_until = Tick(self.tick.0 - 1);
-        let lists_awake = self.config.map.len() > 1;
+        let lists_awake = self.boundary.law().is_some() && self.config.map.len() > 1;
         for (body, what) in self.world.survey(lists_awake) {
             self.take_out(sound_until, body, format!("{what} is not acceptable"));
         }

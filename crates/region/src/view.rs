@@ -69,7 +69,7 @@ impl Bodies for Seen<'_> {
     }
 
     fn sleeps_any(&self) -> bool {
-        self.0.stepped_count() < self.0.len()
+        self.0.surveyed_count() < self.0.len()
     }
 
     fn awake(&self) -> u64 {

@@ -34,7 +34,7 @@ const ROUND: u64 = 20;
 /// One region may cost so much of what bare Rapier costs.
 const MOST_OF_RAPIER: f64 = 1.05;
 /// Boundary work may cost so much of what physics costs.
-const MOST_OF_PHYSICS: f64 = 0.10;
+const MOST_OF_PHYSICS: f64 = 0.06;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -304,10 +304,10 @@ impl Bond {
     }
 }
 
-fn few<T>(place: &str, regions: &[T]) -> Result<(), Invalid> {
-    if regions.len() > MAX_VISITORS {
+fn few<T>(place: &str, items: &[T]) -> Result<(), Invalid> {
+    if items.len() > MAX_VISITORS {
         return Err(Problem::WrongCount {
-            count: regions.len(),
+            count: items.len(),
             wanted: MAX_VISITORS,
         }
         .at(place));

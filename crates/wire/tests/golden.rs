@@ -1,5 +1,5 @@
 //! The bytes of version 5 are a promise to servers that are still running it. If this fails, the format has
-//! changed: either undo the change, or raise `wire::VERSION` and write a new file beside the old one.
+//! changed: either undo the change, or raise `wire::VERSION` and put a new file in the place of the old one.
 
 use wire::{Message, decode, encode};
 

@@ -19,9 +19,11 @@ impl World {
         let mut batch = [0u8; BATCH * RECORD];
         let mut used = 0;
         for (id, slot) in self.bodies.slots() {
-            let Some((rigid, _)) = self.physics.bodies.get_unknown_gen(slot) else {
-                continue;
-            };
+            let (rigid, _) = self
+                .physics
+                .bodies
+                .get_unknown_gen(slot)
+                .expect("it is here");
             // Only what was inserted since the last step can doze; the others' entries need not be fetched.
             let dozes = !self.fresh.is_empty() && self.bodies[&id].dozes;
             let asleep = dozes || rigid.is_sleeping();

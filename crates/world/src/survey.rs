@@ -42,7 +42,7 @@ impl AwakeBody {
 
 impl World {
     /// To be called after each step. Returns the bodies that it has left with impossible numbers, ascending, and which numbers. Nobody else should see them:
-    /// [`remove`](Self::remove) them. With `lists_awake` everything that is awake is written down for [`awake`](Self::awake).
+    /// [`remove`](Self::remove) them. With `lists_awake` everything that is awake is written down for [`for_each_awake_outside`](Self::for_each_awake_outside).
     pub fn survey(&mut self, lists_awake: bool) -> Vec<(BodyId, &'static str)> {
         let mut awake = std::mem::take(&mut self.awake);
         awake.clear();
@@ -55,6 +55,11 @@ impl World {
             true => Vec::new(),
             false => self.broken(),
         }
+    }
+
+    /// How many were awake when the last step was surveyed.
+    pub fn surveyed_count(&self) -> usize {
+        self.awake.len()
     }
 
     /// Calls `f` for everything that was awake when the last step was surveyed and is not well inside `inner`, with its place; in
@@ -91,7 +96,7 @@ impl World {
         broken
     }
 
-    /// Is it certain that nothing is wrong with any body that was moved? Asked in every step, of all that is awake: the loop is short, without a branch, and so the processor
+    /// Is it certain that nothing is wrong with any body that was moved? Asked in every step, of all that is awake: the loop is short, and so the processor
     /// fetches several bodies at once, which is where the time goes.
     fn is_sound_at_a_glance(&self, mut note: impl FnMut(RigidBodyHandle, &RigidBody)) -> bool {
         let (mut farthest, mut fastest) = (Vec3::ZERO, Vec3::ZERO);

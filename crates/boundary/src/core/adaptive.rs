@@ -149,8 +149,8 @@ impl Boundary {
                 watched.extend(self.candidate(tick, law, view, near.track, &index));
             }
             let matters = near.is_concerned || near.is_in_strip;
-            let is_bound = near.is_bound && self.bound.contains(&view.id);
-            near.is_dormant = view.asleep && matters && !is_bound;
+            near.is_bound = near.is_bound && self.bound.contains(&view.id);
+            near.is_dormant = view.asleep && matters && !near.is_bound;
         }
         let told_of = watched.len();
         for view in &others {

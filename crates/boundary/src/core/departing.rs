@@ -288,7 +288,7 @@ impl Boundary {
         let tick = leave.tick;
         self.projecting.remove(&view.id);
         self.bound.remove(&view.id);
-        self.list.gone.push(view.id);
+        self.strike_off(view.id);
         self.change_state(&mut track, view.id, LifeState::Sent, tick);
         self.change_state(&mut track, view.id, LifeState::Destroyed, tick);
         let own_key = ClusterKey {

@@ -1,13 +1,14 @@
 //! The bodies that are looked at in a tick: all in a strip along the border, all that has promised something, all that something
-//! foreign is near, all that is new, and what is fast. Everything else that is awake costs one glance, and what sleeps
-//! nothing at all.
+//! foreign is near, all that is new, and what is fast. Everything else that is awake costs one glance, and everything else that
+//! sleeps nothing at all.
 
 use super::Boundary;
+use crate::coverage::Coverage;
 use crate::keeping::Place;
 use crate::projection::Tracks;
 use crate::promise::PromiseLaw;
 use crate::view::{AwakeBody, Bodies, BodyView, FastBody};
-use domain::{BodyId, Rect};
+use domain::{BodyId, Bounds, Rect};
 use glam::DVec3;
 use std::collections::btree_set;
 use std::iter::Peekable;
@@ -144,7 +145,7 @@ impl Boundary {
         };
         for (id, slot) in &list.wanted {
             // Those that sleep stay as they are.
-            while let Some(sleeper) = known.dormant_before(*id) {
+            while let Some(sleeper) = known.dormant_before(Some(*id)) {
                 if list.gone.binary_search(&sleeper.id()).is_err() {
                     near.push(sleeper);
                 }
@@ -153,7 +154,7 @@ impl Boundary {
                 near.push(known.near(view));
             }
         }
-        while let Some(sleeper) = known.dormant_before(BodyId(u64::MAX)) {
+        while let Some(sleeper) = known.dormant_before(None) {
             if list.gone.binary_search(&sleeper.id()).is_err() {
                 near.push(sleeper);
             }
@@ -183,10 +184,8 @@ impl Boundary {
         list.fast.clear();
         list.found.clear();
         let lead_of = law.leads(gravity);
-        let farthest_lead = lead_of(f64::INFINITY) + widest;
-        let deepest = foreign_depth + farthest_lead.max(strip + widest + coverage.coarseness_m());
-        // Most are deep inside. What has just woken has not come far.
-        let inner = home.grown(-(deepest + law.farthest_m(2)));
+        let farthest_m = lead_of(f64::INFINITY).max(strip) + widest;
+        let inner = without_interest(home, coverage, foreign_depth, farthest_m, law.farthest_m(2));
         bodies.for_each_awake(&inner, law.slow_speed(gravity), &mut |body: AwakeBody| {
             let depth = depth_of(body.centre);
             let is_near_foreign = coverage.holds(body.centre);
@@ -239,7 +238,7 @@ impl Boundary {
     /// Marks everyone that something foreign is near; returns those that are not looked at yet.
     pub(super) fn concern(&mut self, bodies: &impl Bodies) -> Vec<BodyView> {
         let mut others = Vec::new();
-        if self.index.is_empty() {
+        if self.index.is_empty() && self.held_now.is_empty() {
             return others;
         }
         for near in &mut self.list.near {
@@ -248,7 +247,11 @@ impl Boundary {
         // Whatever is awake is looked at already; what sleeps is found when something comes where nothing was.
         let mut ids = Vec::new();
         if bodies.sleeps_any() {
-            bodies.touching(&self.coverage.new_squares(), &mut ids);
+            // By their boxes, which need not hold their centres.
+            let widest = bodies.widest_radius();
+            let squares = self.coverage.new_squares().into_iter();
+            let squares: Vec<Bounds> = squares.map(|square| square.grown(widest)).collect();
+            bodies.touching(&squares, &mut ids);
         }
         // Tied to what was put back, and so put back, too.
         ids.extend(&self.held_now);
@@ -258,7 +261,10 @@ impl Boundary {
         for id in ids {
             while near.next_if(|other| *other < id).is_some() {}
             if near.peek() != Some(&id) {
-                others.extend(bodies.view(id));
+                let matters = |view: &BodyView| {
+                    self.coverage.holds(view.centre) || self.held_now.binary_search(&id).is_ok()
+                };
+                others.extend(bodies.view(id).filter(matters));
             }
         }
         others
@@ -286,6 +292,20 @@ impl Boundary {
     }
 }
 
+/// What is awake in this rectangle need not be looked at: it is farther than `farthest_m` from every border and from everything
+/// foreign, and no marked square reaches into it. (A sleeper is found only when its square is marked anew, so whatever is
+/// awake in a marked square must be looked at before it falls asleep.) What has just woken has not gone farther than `slack_m`.
+fn without_interest(
+    home: &Rect,
+    coverage: &Coverage,
+    foreign_depth: f64,
+    farthest_m: f64,
+    slack_m: f64,
+) -> Rect {
+    let depth = foreign_depth + farthest_m + coverage.coarseness_m() + slack_m;
+    home.grown(-depth).intersection(coverage.rect())
+}
+
 /// What is known of bodies already, asked of them in ascending order.
 struct Known<'a> {
     before: Peekable<slice::Iter<'a, Near>>,
@@ -297,9 +317,10 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// The next one that has slept and sleeps on, before this body.
-    fn dormant_before(&mut self, id: BodyId) -> Option<Near> {
-        while let Some(near) = self.before.next_if(|near| near.id() < id) {
+    /// The next one that has slept and sleeps on, before this body, or of all that are left.
+    fn dormant_before(&mut self, id: Option<BodyId>) -> Option<Near> {
+        let is_before = |near: &&Near| id.is_none_or(|id| near.id() < id);
+        while let Some(near) = self.before.next_if(is_before) {
             if near.is_dormant {
                 return Some(Near {
                     before: Some(near.place),
@@ -336,6 +357,71 @@ impl Known<'_> {
             is_told_of: self.told_of.next_if(|other| **other == id).is_some(),
             is_dormant: false,
             view,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aura_index::AuraIndex;
+    use crate::config::BoundaryConfig;
+    use crate::geometry::AuraGeometry;
+    use crate::remote_auras::RemoteAuras;
+    use domain::{Epoch, RegionId, Tick};
+    use proptest::prelude::*;
+    use wire::{AuraUpsert, ClusterKey};
+
+    fn aura(body: u64, x: f64, z: f64, reach: f32) -> AuraUpsert {
+        AuraUpsert {
+            body: BodyId(body),
+            epoch: Epoch(1),
+            tick: Tick(1),
+            centre: DVec3::new(x, 0.0, z),
+            radius: 0.5,
+            spine: glam::Vec3::ZERO,
+            reach,
+            growth: 0.0,
+            key: ClusterKey {
+                class: 0,
+                since: Tick(0),
+                body: BodyId(body),
+            },
+        }
+    }
+
+    proptest! {
+        /// Nothing that is awake in a marked square, or beyond the grid, is left out: at a corner auras that are gathered in one
+        /// box reach farther inside than each of them.
+        #[test]
+        fn whatever_is_marked_is_looked_at(
+            auras in proptest::collection::vec((-6.0..6.0_f64, -6.0..30.0_f64, 0.1..4.0_f32), 1..40),
+            speed in 1.0..40.0_f64,
+            side in 60.0..9_000.0_f64,
+            place in (0.0..1.0_f64, 0.0..1.0_f64),
+        ) {
+            let mut config = BoundaryConfig::default();
+            config.tolerances.speed = speed;
+            let (law, geometry) = (PromiseLaw::of(&config), AuraGeometry::of(&config));
+            // The lower corner of a region without an end on the two other sides.
+            let home = Rect { min: [0.0; 2], max: [f64::INFINITY; 2] };
+            let extent = Rect { min: [0.0; 2], max: [side; 2] };
+            let mut remote = RemoteAuras::default();
+            for (body, (x, z, reach)) in (0..).zip(&auras) {
+                remote.upsert(RegionId(1), &aura(body, *x, *z, *reach));
+            }
+            let index = AuraIndex::build(&remote, &geometry, Tick(1), &Rect::EVERYWHERE);
+            let mut coverage = Coverage::over(&extent.grown(16.0));
+            let widest = 0.7;
+            coverage.rebuild(index.boxes(), law.strip_m() + widest);
+            let farthest = law.lead_of(f64::INFINITY, 9.81).max(law.strip_m()) + widest;
+            let depth = index.depth_in(&home);
+            let inner = without_interest(&home, &coverage, depth, farthest, law.farthest_m(2));
+            let far = 1.5 * side;
+            for (x, z) in [(place.0 * 40.0, place.1 * 40.0), (place.0 * far, place.1 * far)] {
+                let is_marked = coverage.holds(DVec3::new(x, 0.0, z));
+                prop_assert!(!(is_marked && inner.holds(x, z)), "({x}, {z}) of {inner:?}");
+            }
         }
     }
 }

@@ -189,8 +189,9 @@ fn claims(row: &Row, quick: bool) -> Vec<Claim> {
         ),
         claim(
             format!(
-                "{servers} servers: at most {:.0} % more pairs overlap by more than 50 mm",
-                100.0 * MOST_DEEP
+                "{servers} servers: at most {:.0} % more pairs overlap by more than {:.0} mm",
+                100.0 * MOST_DEEP,
+                1e3 * DEEP_M
             ),
             row.more_deep() <= MOST_DEEP,
             format!("{:+.2} %", 100.0 * row.more_deep()),
