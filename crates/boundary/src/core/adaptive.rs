@@ -43,6 +43,16 @@ pub(super) struct Watched {
     pub(super) is_told_of: bool,
 }
 
+/// How far clusters are searched.
+struct Search<'a> {
+    /// About so many bodies of the cluster of this one are enough.
+    limit: &'a dyn Fn(BodyId) -> usize,
+    /// One that is not fit ends the search.
+    fit: &'a dyn Fn(&BodyView) -> bool,
+    /// Every distance is larger by this.
+    slack_m: f64,
+}
+
 /// A foreign aura in the way.
 #[derive(Clone, Copy)]
 struct Touched {
@@ -298,21 +308,20 @@ impl Boundary {
                 .max()
                 .unwrap_or(usize::MAX)
         };
-        let whoever = |_: &BodyView| true;
-        let clusters = self.clusters(law, &starts, &ghost_views, bodies, limit, 0.0, whoever);
+        let search = Search {
+            limit: &limit,
+            fit: &|_| true,
+            slack_m: 0.0,
+        };
+        let clusters = self.clusters(law, &starts, &ghost_views, bodies, &search);
         // An island goes home whole or not at all: one that stays is enough to know.
         let home = self.home();
-        let may_go =
-            |view: &BodyView| !home.touches(&view.ground) && self.has_stayed(tick, view.id);
-        let islands = self.clusters(
-            law,
-            &strays,
-            &ghost_views,
-            bodies,
-            |_| usize::MAX,
-            ISLAND_SLACK_M,
-            may_go,
-        );
+        let search = Search {
+            limit: &|_| usize::MAX,
+            fit: &|view| !home.touches(&view.ground) && self.has_stayed(tick, view.id),
+            slack_m: ISLAND_SLACK_M,
+        };
+        let islands = self.clusters(law, &strays, &ghost_views, bodies, &search);
         // What comes here because of another of ours is not followed to where it leaves.
         let coming = self.coming(tick, watched);
         let mut departures = Vec::new();
@@ -381,9 +390,7 @@ impl Boundary {
         starts: &[BodyId],
         ghosts: &[BodyView],
         bodies: &impl Bodies,
-        limit: impl Fn(BodyId) -> usize,
-        slack_m: f64,
-        fit: impl Fn(&BodyView) -> bool,
+        search: &Search<'_>,
     ) -> Vec<Found> {
         if starts.is_empty() {
             return Vec::new();
@@ -400,7 +407,7 @@ impl Boundary {
         let mut joined = Joined::new(bodies, ghosts, far, &half, &belong);
         let clusters = starts
             .iter()
-            .map(|start| joined.take(*start, slack_m, limit(*start), &fit));
+            .map(|start| joined.take(*start, search.slack_m, (search.limit)(*start), search.fit));
         clusters.filter(|found| !found.members.is_empty()).collect()
     }
 
