@@ -247,8 +247,8 @@ fn stays(visits: &[Visit]) -> Stays {
     stays
 }
 
-/// Where a body must be told of to one that stays there: as far away as two can come together while an introduction and a
-/// fetch take place, and a little farther, so that what was told before stands for a while.
+/// Where a body must be told of to one that stays there: as far away as two can come together while an introduction
+/// and a fetch take place, and a little farther, so that what was told before stands for a while.
 fn place_of(stay: &Rect, cell_m: f64, told: Option<&Rect>) -> Rect {
     let near = stay.grown(cell_m);
     let wide = near.grown(3.0 * cell_m);
@@ -294,8 +294,8 @@ fn cell_m(remote: &RemoteAuras, geometry: &AuraGeometry) -> f64 {
     2.0 * (geometry.visit_m + widest)
 }
 
-/// The cells in which each visitor has auras, ascending. Two bodies that can meet while an introduction and a fetch take
-/// place are in the same cell or in adjacent ones.
+/// The cells in which each visitor has auras, ascending. Two bodies that can meet while an introduction and a fetch
+/// take place are in the same cell or in adjacent ones.
 fn places(visits: &[Visit], cell_m: f64) -> Vec<(RegionId, Cell)> {
     let cell_at = |point: &[f64; 2]| point.map(|v| (v / cell_m).floor() as i64).into();
     let places = visits.iter().map(|(visitor, at)| (*visitor, cell_at(at)));

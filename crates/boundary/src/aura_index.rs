@@ -34,7 +34,8 @@ pub struct AuraIndex {
     // Ascending, with a rectangle that holds the shadows of all they have.
     owners: Vec<(RegionId, Rect)>,
     fallen_silent: u64,
-    // Where the auras of each cell begin and end: a hash table, half empty, in which a cell is at its own place or after it.
+    // Where the auras of each cell begin and end: a hash table, half empty, in which a cell is at its own place or
+    // after it.
     cells: Vec<CellRun>,
     // Memory that is used again.
     found: Vec<(u32, f64)>,

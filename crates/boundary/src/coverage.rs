@@ -1,5 +1,5 @@
-//! Where on the ground something foreign may be, as a grid of bits: of thousands of bodies most are nowhere near, and one bit
-//! tells.
+//! Where on the ground something foreign may be, as a grid of bits: of thousands of bodies most are nowhere near, and
+//! one bit tells.
 
 use domain::{Bounds, Rect};
 use glam::DVec3;
@@ -71,8 +71,8 @@ impl Coverage {
         &self.rect
     }
 
-    /// The squares in which something is now and was not before the last [`rebuild`](Self::rebuild), in rows, as boxes without
-    /// top and bottom.
+    /// The squares in which something is now and was not before the last [`rebuild`](Self::rebuild), in rows, as boxes
+    /// without top and bottom.
     pub fn new_squares(&self) -> Vec<Bounds> {
         let words = |(first, last): &(usize, usize)| first / 64..=last / 64;
         let mut words: Vec<usize> = self.now.runs.iter().flat_map(words).collect();
@@ -221,7 +221,8 @@ mod tests {
     }
 
     proptest! {
-        /// Wherever a box is, larger by the margin, its bit is set, also outside the grid; and a square that is new holds it.
+        /// Wherever a box is, larger by the margin, its bit is set, also outside the grid; and a square that is new
+        /// holds it.
         #[test]
         fn no_box_is_overlooked(
             places in proptest::collection::vec((-90.0..90.0_f64, -90.0..90.0_f64, 0.0..20.0_f64), 1..40),

@@ -125,8 +125,9 @@ impl<'a, B: Bodies> Joined<'a, B> {
         }
     }
 
-    /// The whole cluster of a body, by ascending id, or about `limit` bodies of it if there are more, or those up to the first
-    /// that is not `fit`; empty if the body is unknown or already taken. Every distance is larger by `slack_m`.
+    /// The whole cluster of a body, by ascending id, or about `limit` bodies of it if there are more, or those up to
+    /// the first that is not `fit`; empty if the body is unknown or already taken. Every distance is larger by
+    /// `slack_m`.
     pub fn take(
         &mut self,
         start: BodyId,
@@ -283,8 +284,8 @@ mod tests {
         }
     }
 
-    /// I5: a search that is stopped by one that is not fit says that something is missing, and so does every other that meets
-    /// what it has taken.
+    /// I5: a search that is stopped by one that is not fit says that something is missing, and so does every other
+    /// that meets what it has taken.
     #[test]
     fn a_search_that_is_stopped_is_not_whole() {
         let world = Balls::of((1..=6).map(|i| ball(i, 1.05 * i as f64, 0.0, 0.5)));

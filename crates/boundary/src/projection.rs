@@ -18,8 +18,8 @@ use wire::{AuraUpsert, Bond, ClusterKey};
 /// costs more than all the arithmetic.
 pub type Regions = SmallVec<[RegionId; 4]>;
 
-/// What a region remembers of all bodies it owns, in no particular order. A body's place in it is a good guess of where it
-/// is in the next tick.
+/// What a region remembers of all bodies it owns, in no particular order. A body's place in it is a good guess of
+/// where it is in the next tick.
 pub type Tracks = IndexMap<BodyId, Track, FxBuildHasher>;
 
 /// A body's track, looked for first where it was before.
@@ -69,7 +69,8 @@ pub struct Track {
     pub bound: Option<Box<Bound>>,
 }
 
-/// One stands, and two or three have been replaced a moment ago. Kept within what they belong to, for the same reason as [`Regions`].
+/// One stands, and two or three have been replaced a moment ago. Kept within what they belong to, for the same reason
+/// as [`Regions`].
 pub type Bonds = SmallVec<[Bond; 4]>;
 
 /// What a body of size `adaptive` has promised, and to whom.

@@ -114,8 +114,8 @@ impl RemoteAura {
 /// All remote auras of one region.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RemoteAuras {
-    // Every neighbour's every aura is looked up here, and all of them are walked over, at every tick; nothing depends on
-    // the order of a walk.
+    // Every neighbour's every aura is looked up here, and all of them are walked over, at every tick; nothing depends
+    // on the order of a walk.
     auras: IndexMap<BodyId, RemoteAura, FxBuildHasher>,
     gone: FxHashMap<BodyId, (Epoch, Tick)>,
     // No provisional aura ends before this tick; `None` if there is none.

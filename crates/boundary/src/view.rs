@@ -120,10 +120,12 @@ pub trait Bodies {
     fn not_within(&self, inner: &Rect, out: &mut Vec<BodyView>);
     /// Adds every body that touches one of the boxes; extra and repeated bodies do no harm.
     fn touching(&self, boxes: &[Bounds], out: &mut Vec<BodyId>);
-    /// Calls back for every body that is awake and whose origin is not in `inner`; of those whose fastest point is faster than
+    /// Calls back for every body that is awake and whose origin is not in `inner`; of those whose fastest point is
+    /// faster than
     /// `slow`, m/s, with that speed. Extra bodies do no harm.
     fn for_each_awake(&self, inner: &Rect, slow: f64, f: &mut impl FnMut(AwakeBody));
-    /// Is there a body that [`for_each_awake`](Self::for_each_awake) would not tell of, wherever it is? A wrong yes does no harm.
+    /// Is there a body that [`for_each_awake`](Self::for_each_awake) would not tell of, wherever it is? A wrong yes
+    /// does no harm.
     fn sleeps_any(&self) -> bool;
     /// How many bodies are awake. Asked now and then.
     fn awake(&self) -> u64;

@@ -1,5 +1,5 @@
-//! CPU time of this thread, less what reading it takes: the clock is a call into the kernel, and a server reads it several
-//! times in a tick of some hundred microseconds.
+//! CPU time of this thread, less what reading it takes: the clock is a call into the kernel, and a server reads it
+//! several times in a tick of some hundred microseconds.
 
 use cpu_time::ThreadTime;
 use std::sync::OnceLock;

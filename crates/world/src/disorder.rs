@@ -1,4 +1,5 @@
-//! How lively a world is, and how much of it is inside each other: whether something that was done to it has left traces.
+//! How lively a world is, and how much of it is inside each other: whether something that was done to it has left
+//! traces.
 
 use crate::world::World;
 

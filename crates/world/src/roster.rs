@@ -87,7 +87,7 @@ impl Roster {
     }
 
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&BodyId, &Entry)> {
-        let at = |slot: &Slot| self.at(*slot).expect("whoever is in order has a slot");
+        let at = |slot: &Slot| self.at(*slot).expect("every id has a slot");
         self.order.values().map(at)
     }
 

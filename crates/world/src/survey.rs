@@ -1,7 +1,8 @@
 //! One look at everything that a step has moved: has it broken something? And what is awake, where, and how fast?
 //!
-//! The engine puts a body into quarantine whose place is not a number any more: it stands still where it was, touches nothing, and is told of. Nobody who has such a body would know
-//! that it is not one. What the engine does not look at are velocities, and places beyond what any other world would take; so we look, at those that it has moved.
+//! The engine puts a body into quarantine whose place is not a number any more: it stands still where it was, touches
+//! nothing, and is told of. Nobody who has such a body would know that it is not one. What the engine does not look at
+//! are velocities, and places beyond what any other world would take; so we look, at those that it has moved.
 
 use crate::check;
 use crate::contacts::Tag;
@@ -41,8 +42,9 @@ impl AwakeBody {
 }
 
 impl World {
-    /// To be called after each step. Returns the bodies that it has left with impossible numbers, ascending, and which numbers. Nobody else should see them:
-    /// [`remove`](Self::remove) them. With `lists_awake` everything that is awake is written down for [`for_each_awake_outside`](Self::for_each_awake_outside).
+    /// To be called after each step. Returns the bodies that it has left with impossible numbers, ascending, and which
+    /// numbers. Nobody else should see them: [`remove`](Self::remove) them. With `lists_awake` everything that is
+    /// awake is written down for [`for_each_awake_outside`](Self::for_each_awake_outside).
     pub fn survey(&mut self, lists_awake: bool) -> Vec<(BodyId, &'static str)> {
         let mut awake = std::mem::take(&mut self.awake);
         awake.clear();
@@ -62,8 +64,8 @@ impl World {
         self.awake.len()
     }
 
-    /// Calls `f` for everything that was awake when the last step was surveyed and is not well inside `inner`, with its place; in
-    /// no particular order but always the same.
+    /// Calls `f` for everything that was awake when the last step was surveyed and is not well inside `inner`, with
+    /// its place; in no particular order but always the same.
     pub fn for_each_awake_outside(&self, inner: &Rect, mut f: impl FnMut(&AwakeBody, DVec3)) {
         let edges = self.frame.local_edges(inner);
         for body in &self.awake {
@@ -96,8 +98,8 @@ impl World {
         broken
     }
 
-    /// Is it certain that nothing is wrong with any body that was moved? Asked in every step, of all that is awake: the loop is short, and so the processor
-    /// fetches several bodies at once, which is where the time goes.
+    /// Is it certain that nothing is wrong with any body that was moved? Asked in every step, of all that is awake:
+    /// the loop is short, and so the processor fetches several bodies at once, which is where the time goes.
     fn is_sound_at_a_glance(&self, mut note: impl FnMut(RigidBodyHandle, &RigidBody)) -> bool {
         let (mut farthest, mut fastest) = (Vec3::ZERO, Vec3::ZERO);
         let (mut bent, mut not_a_number) = (0.0_f32, 0.0_f32);
@@ -108,7 +110,8 @@ impl World {
             farthest = farthest.max(place.abs());
             fastest = fastest.max(speed.abs().max(spin.abs()));
             bent = bent.max((turn.length_squared() - 1.0).abs());
-            // The largest of all does not tell whether one was none; what is left of infinity, or of no number, times zero does.
+            // The largest of all does not tell whether one was none; what is left of infinity, or of no number, times
+            // zero does.
             let sum = place + speed + spin;
             not_a_number += (sum.x + sum.y + sum.z + turn.length_squared()) * 0.0;
         }

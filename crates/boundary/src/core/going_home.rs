@@ -13,8 +13,8 @@ use domain::{BodyId, RegionId, Tick};
 use smallvec::SmallVec;
 use wire::HandoverCause;
 
-/// A body that was called over goes home only when nothing has been in its way for this long: what has just passed it by is often
-/// on its way back, and it would be called over again.
+/// A body that was called over goes home only when nothing has been in its way for this long: what has just passed it
+/// by is often on its way back, and it would be called over again.
 const GUEST_TICKS: u64 = 60;
 
 /// A guest that is farther from its owner's region than this goes home, however busy the region there is.

@@ -1,6 +1,6 @@
-//! The bodies that are looked at in a tick: all in a strip along the border, all that has promised something, all that something
-//! foreign is near, all that is new, and what is fast. Everything else that is awake costs one glance, and everything else that
-//! sleeps nothing at all.
+//! The bodies that are looked at in a tick: all in a strip along the border, all that has promised something, all that
+//! something foreign is near, all that is new, and what is fast. Everything else that is awake costs one glance, and
+//! everything else that sleeps nothing at all.
 
 use super::Boundary;
 use crate::coverage::Coverage;
@@ -292,9 +292,10 @@ impl Boundary {
     }
 }
 
-/// What is awake in this rectangle need not be looked at: it is farther than `farthest_m` from every border and from everything
-/// foreign, and no marked square reaches into it. (A sleeper is found only when its square is marked anew, so whatever is
-/// awake in a marked square must be looked at before it falls asleep.) What has just woken has not gone farther than `slack_m`.
+/// What is awake in this rectangle need not be looked at: it is farther than `farthest_m` from every border and from
+/// everything foreign, and no marked square reaches into it. (A sleeper is found only when its square is marked anew,
+/// so whatever is awake in a marked square must be looked at before it falls asleep.) What has just woken has not gone
+/// farther than `slack_m`.
 fn without_interest(
     home: &Rect,
     coverage: &Coverage,
@@ -391,8 +392,8 @@ mod tests {
     }
 
     proptest! {
-        /// Nothing that is awake in a marked square, or beyond the grid, is left out: at a corner auras that are gathered in one
-        /// box reach farther inside than each of them.
+        /// Nothing that is awake in a marked square, or beyond the grid, is left out: at a corner auras that are
+        /// gathered in one box reach farther inside than each of them.
         #[test]
         fn whatever_is_marked_is_looked_at(
             auras in proptest::collection::vec((-6.0..6.0_f64, -6.0..30.0_f64, 0.1..4.0_f32), 1..40),

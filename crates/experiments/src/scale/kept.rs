@@ -1,7 +1,7 @@
 //! `scale-kept`: what it does to the physics that bodies are held to what they have promised.
 //!
-//! The same scene with and without. Both are chaotic, so they differ body by body; energy and overlaps of all bodies over
-//! all ticks do not.
+//! The same scene with and without. Both are chaotic, so they differ body by body; energy and overlaps of all bodies
+//! over all ticks do not.
 
 use super::Scale;
 use crate::result::{Claim, ExperimentError, ExperimentInfo, ExperimentResult};
@@ -18,8 +18,8 @@ const SERVERS: [(usize, f64); 2] = [(8, 20.0), (16, 50.0)];
 const EVERY_TICKS: u64 = 20;
 /// Pairs that overlap by more than this are deep.
 const DEEP_M: f32 = 0.05;
-/// With the default tolerances news takes three ticks at most: what is thrown is held for no longer than it takes until all
-/// have heard of it and what follows is done.
+/// With the default tolerances news takes three ticks at most: what is thrown is held for no longer than it takes
+/// until all have heard of it and what follows is done.
 const HORIZON_TICKS: u64 = 8;
 const MOST_ENERGY: f64 = 0.002;
 const MOST_DEEP: f64 = 0.05;
